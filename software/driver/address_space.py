@@ -143,8 +143,7 @@ class AddressSpace(LaunchingDevice):
     def queue(self, kernels: Iterable[LoadedKernel], block_threads: int, *, shared_bytes: int = 0, packets: int = 16,
               priority: int = 0, capacity: int = 1) -> Queue:
         """Return a free hardware queue (docs/device.md), which stays the caller's until `Queue.end`. The first queue of
-        a
-        device reserves the upper half of the kernel slots for queues.
+        a device reserves the upper half of the kernel slots for queues.
 
         Parameters
         ----------
@@ -158,10 +157,8 @@ class AddressSpace(LaunchingDevice):
             0 to 15; the highest priority goes first.
         capacity : int
             The largest number of kernels in flight, up to `queue_capacity` of the geometry. It bounds the work that a
-            reset
-            has to evict (REEF 4.1). With 1 the kernels run in order. With more they begin in order, and the `barrier`
-            of
-            `Queue.launch` makes a kernel wait for those before it.
+            reset has to evict (REEF 4.1). With 1 the kernels run in order. With more they begin in order, and the
+            `barrier` of `Queue.launch` makes a kernel wait for those before it.
 
         Raises
         ------
@@ -179,8 +176,7 @@ class AddressSpace(LaunchingDevice):
         ----------
         priority : int
             A whole number from 0. The stream with the highest priority begins its work first, and kernels of streams
-            with
-            lower priorities are preempted for it (`Device.preempt_by`).
+            with lower priorities are preempted for it (`Device.preempt_by`).
         name : str
             Name of the stream in messages.
         """

@@ -41,8 +41,7 @@ class Device(PreemptingDevice):
     observer : callable or None
         Called as ``observer(launch, cycle)`` at most ten times per second while time passes. Reads of the device take
         simulated time; `peek` and `Launch.peek_progress` take none. An observer that uses only these two does not
-        change
-        the run.
+        change the run.
 
     Notes
     -----
@@ -75,8 +74,7 @@ class Device(PreemptingDevice):
 
     def close(self) -> None:
         """End the machine and give its memory back. Any later use raises `Closed`, also in other threads that wait.
-        Safe
-        to repeat."""
+        Safe to repeat."""
         for launch in [*self.launches.values()]:
             launch.held = []
         self.host.close()

@@ -52,21 +52,16 @@ class PreemptingDevice(AddressSpace):
             ``"occupied"``, ``"live"``, ``"live+cp"``, ``"live+tb"``.
         patience : int or str, optional
             Cycles of drain. Warps that have not reached a preemption point by then stop where they are, and all
-            registers
-            they have written are saved. ``"unlimited"`` waits for ever. The default is 0 with mechanisms that compress;
-            with others it follows from the launch's share of the SM (docs/python.md). A mechanism that does not wait
-            for
-            points has no patience.
+            registers they have written are saved. ``"unlimited"`` waits for ever. The default is 0 with mechanisms that
+            compress; with others it follows from the launch's share of the SM (docs/python.md). A mechanism that does
+            not wait for points has no patience.
         grace : int or str
             Cycles in which thread blocks may run to their end, while no fresh ones are launched. Those that have not
-            ended
-            by then are saved. ``"unlimited"`` waits for all of them (draining: Tanasic et al.; Chimera).
+            ended by then are saved. ``"unlimited"`` waits for all of them (draining: Tanasic et al.; Chimera).
         restart : bool
             Drop thread blocks instead of saving them (flushing, as in Chimera). They stop at once, and begin anew when
-            the
-            launch is resumed. The kernel has to be idempotent. With `scramble` their registers then are random bits,
-            not
-            zeros.
+            the launch is resumed. The kernel has to be idempotent. With `scramble` their registers then are random
+            bits, not zeros.
         incremental : bool
             Save only the registers and lines of shared memory written since the base (PEP III-C). A thread block has a
             base after a `checkpoint` or a resume; one without a base is saved whole.
@@ -80,10 +75,8 @@ class PreemptingDevice(AddressSpace):
             (docs/ctxback.md). Patience is unlimited then, unless given.
         tbs : iterable of int, optional
             Launch ids of the thread blocks to preempt (`resident_tbs`), all unless given. The others run on, and no
-            fresh
-            ones begin. So a launch can be preempted bit by bit, each time in another way. Until the launch is
-            preempted, a
-            fresh thread block may replace one that ends before the command is given.
+            fresh ones begin. So a launch can be preempted bit by bit, each time in another way. Until the launch is
+            preempted, a fresh thread block may replace one that ends before the command is given.
         scramble : bool
             Test mode: registers that are not saved come back as random bits. Exited lanes come back inverted, and so do
             predicates and uniform registers that are not live.
@@ -102,8 +95,7 @@ class PreemptingDevice(AddressSpace):
             If it takes longer than `max_cycles`. The preempt goes on, and `finish_preempt` or `abort` can follow.
         DriverError
             If there is no such mechanism, patience or grace, or thread blocks of this launch cannot begin anew. Also if
-            the
-            machine does not support the options, or the newcomer is not valid for them.
+            the machine does not support the options, or the newcomer is not valid for them.
         """
         limit = whole_number(max_cycles, "max_cycles")
         self._preemption.begin_preempt(launch, way_of("preempt", mechanism, {**options}), tbs, newcomer)
@@ -311,7 +303,7 @@ class PreemptingDevice(AddressSpace):
         ----------
         launch : Launch
         parts : sequence of int
-            For each SM, the SM whose part it takes; a permutation.
+            The SM whose part each SM takes; a permutation.
         max_cycles : int
 
         Raises

@@ -23,20 +23,20 @@ __all__ = ["Tenant"]
 class Tenant(AddressSpace):
     """One of several owners of memory on a device; see `Device.tenant`.
 
-    Its arrays and global variables lie in a range of memory of its own, which is the window of its kernels; code,
-    constants, contexts and local memory in another, which no kernel reaches. Both are zeros when it gets them, and
-    when it gives them back. It shares the SMs, the kernel slots and the time with all others.
+    The window of its kernels is a range of memory of its own, with its arrays and global variables. Its code,
+    constants, contexts and local memory lie in another range, which no kernel reaches. Both ranges are cleared at the
+    beginning and the end. It shares the SMs, the kernel slots and the time with all others.
 
-    It is used as a device is: `array`, `zeros`, `load`, kernels that are called, `stream`, `queue`. Preemption is for
-    who has the device (`Device.preempt` takes launches of tenants).
+    It is used like a device: `array`, `zeros`, `load`, kernels that are called, `stream`, `queue`. Only the device
+    preempts (`Device.preempt` takes launches of tenants).
 
     Parameters
     ----------
     core : DeviceCore
     device : AddressSpace
-        Whose memory it is a part of.
+        Device that gives it memory.
     partition : Partition
-        Of the device's heap.
+        Partition of the device's heap.
     memory_bytes : int
     system_bytes : int or None
     launches : int or None
@@ -90,7 +90,7 @@ class Tenant(AddressSpace):
 
     @property
     def closed(self) -> bool:
-        """Whether `close` has come to its end, or the device is closed."""
+        """Whether `close` has been completed, or the device is closed."""
         return self._closed or self.host.closed
 
     @property
@@ -132,14 +132,14 @@ class Tenant(AddressSpace):
                               f"{self.name}")
 
     def close(self, max_cycles: int = DEFAULT_CYCLES) -> None:
-        """End all that it does, whatever that is, clear its memory, and give it back. It begins nothing more from the
-        call on. Safe to repeat, also from several threads, and after a close that was cut short.
+        """End all its work in any state, clear its memory, and give it back. It begins nothing more from the call on.
+        Safe to repeat, also from several threads, and after a close that was cut short.
 
         Raises
         ------
         CycleLimit
-            If memory has not answered what a kernel had asked after `max_cycles`; nothing is given back then, and
-            closing again goes on.
+            If memory has not answered a kernel's requests after `max_cycles`. Nothing is given back then, and another
+            call goes on.
         """
         limit = whole_number(max_cycles, "max_cycles")
         with self.lock:  # who has looked whether it is open has begun what it was to begin
@@ -153,7 +153,7 @@ class Tenant(AddressSpace):
                 raise  # else another thread has closed it meanwhile
 
     def _end_all(self, max_cycles: int) -> None:
-        """End all that it does, until nothing is left, and give the memory back."""
+        """End all its work until nothing is left, and give the memory back."""
         core = self._core
         for stream in core.streams.of(self):
             stream.close()
@@ -193,7 +193,7 @@ class Tenant(AddressSpace):
 
 
 def _check_windows(core: DeviceCore, device: AddressSpace, end: int) -> None:
-    """Refuse to take memory, from `end` on, from the window of a kernel of the device itself."""
+    """Refuse to take memory, from `end` on, that is in the window of a kernel of the device itself."""
     running = [launch for launch in core.launcher.slots.of(device) if launch.window_end > end and not launch.ended]
     if running or any(queue.window_end > end and queue.unfinished() for queue in core.queues.of(device)):
         what = f"kernel {running[0].kernel.image.name!r}" if running else "a hardware queue"

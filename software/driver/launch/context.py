@@ -128,8 +128,7 @@ class TbContext:
     @property
     def whole(self) -> TbContext:
         """The TB as it will be resumed, without the state on the SM. An increment gets the registers and shared lines
-        of
-        its base, and those that were evicted."""
+        of its base, and those that were evicted."""
         rest = self.base or self.evicted
         if rest is None:
             return self

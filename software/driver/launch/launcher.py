@@ -70,8 +70,7 @@ class Launcher:
     @whole
     def users(self) -> list[MemoryUser]:
         """Return the current and pending users of device memory: launches, preempted ones without a kernel slot,
-        packets
-        of queues, kernels that wait in streams."""
+        packets of queues, kernels that wait in streams."""
         others = [user for more in self.more_users for user in more()]
         return [*self.launches.values(), *self.slots.away, *others]
 
@@ -234,8 +233,7 @@ class Launcher:
 
     def check_own(self, launch: Launch) -> None:
         """Refuse a launch of another device, or one that has ended and lost its slot to another launch. Give a
-        preempted
-        launch without a slot a new one."""
+        preempted launch without a slot a new one."""
         self.check_device(launch)
         if launch.away is not None:
             self.come_back(launch)

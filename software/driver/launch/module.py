@@ -185,8 +185,7 @@ class Kernel(LoadedKernel):
             Dynamic shared memory.
         entries : int, optional
             The largest number of its TBs that can be on an SM or away from it at a time. Unless given it is the number
-            of TB
-            slots of the SM, or `Geometry.context_entries` for a kernel that yields. A larger number needs
+            of TB slots of the SM, or `Geometry.context_entries` for a kernel that yields. A larger number needs
             `Geometry.entries`.
 
         Raises

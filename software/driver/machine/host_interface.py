@@ -116,8 +116,7 @@ class HostInterface:
     @contextmanager
     def of_sm(self, sm: int) -> Iterator[None]:
         """Direct accesses to one SM inside the block, and restore the previous target after it. With a single SM
-        nothing
-        changes."""
+        nothing changes."""
         if not self.geometry.has_uncore:
             yield
             return

@@ -170,8 +170,7 @@ class DeviceArray:
 
     def writer(self, values) -> Callable[[], None]:
         """Return a function that copies values to the array later, even after the array has been freed, since the
-        function
-        holds its memory. Raises the errors of `set`."""
+        function holds its memory. Raises the errors of `set`."""
         memory, data = self.memory, self.prepared(values)
         return lambda: self.device.write_memory(memory.address, data)
 
@@ -181,8 +180,7 @@ class DeviceArray:
 
     def reader(self) -> Callable[[], np.ndarray]:
         """Return a function that copies the array to numpy later, even after the array has been freed, since the
-        function
-        holds its memory."""
+        function holds its memory."""
         memory = self.memory
 
         def read() -> np.ndarray:

@@ -21,8 +21,7 @@ class Partition:
 
     def take(self, size: int) -> tuple[int, int]:
         """Return the first byte and the first byte beyond of `size` bytes, which no longer belong to the heap. `size`
-        is a
-        multiple of the heap's alignment.
+        is a multiple of the heap's alignment.
 
         Raises
         ------

@@ -72,8 +72,7 @@ class Region:
         ------
         DriverError
             If they are not all in the region, or may have been written since. They may have been if they are allocated,
-            or
-            lie below the end of all past allocations.
+            or lie below the end of all past allocations.
         """
         end = address + max(self.align, -(-(size + self.gap) // self.align) * self.align)
         where = f"{size} bytes at {address:#x} of {self.what}"

@@ -211,8 +211,7 @@ class Queue:
     def barrier(self, after: Sequence[Queued], any_of: bool = False, *, barrier: bool = False) -> Queued:
         """Put a packet into the queue that completes when all of up to five packets have completed, or one of them with
         `any_of`. They may be in any queue of its owner. Packets behind it wait for its completion. With `barrier` it
-        also
-        waits for all packets before it in the queue.
+        also waits for all packets before it in the queue.
 
         Raises
         ------
@@ -258,8 +257,7 @@ class Queue:
     @property
     def completed(self) -> int:
         """Number of packets before the first that has not completed, as the queue counts them. The queue may count the
-        last
-        one a few cycles after its signal."""
+        last one a few cycles after its signal."""
         if self._left:
             return self._left.completed
         signalled = next((each.index for each in self._queued if not each.done), self.ring.count)
@@ -324,10 +322,8 @@ class Queue:
     @whole
     def stop(self) -> int:
         """Begin no more packets. Fetched packets that were not started are dropped, and running kernels end. A
-        preempted
-        kernel without a slot waits for `enable`. Return the index of the first packet that has not been started;
-        `enable`
-        goes on with it."""
+        preempted kernel without a slot waits for `enable`. Return the index of the first packet that has not been
+        started; `enable` goes on with it."""
         if self._left:
             return self._left.unstarted
         self._registers.control(enable=0)
@@ -335,8 +331,7 @@ class Queue:
 
     def end(self, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Stop, kill the kernels in flight, and give the queue back. It takes no more packets, and another queue can be
-        made
-        in its place. Safe to repeat.
+        made in its place. Safe to repeat.
 
         Raises
         ------
@@ -416,8 +411,7 @@ class Queue:
     @whole
     def enable(self) -> None:
         """Go on after `stop`, or after a failure has been mended. If the device is uncertain about a completion, the
-        signal
-        decides: a signal other than 0 is decremented once more.
+        signal decides: a signal other than 0 is decremented once more.
 
         Raises
         ------

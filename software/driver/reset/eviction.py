@@ -2,15 +2,16 @@
 
 `Work.reset` keeps to one order; `support.sim.eviction_model` explores why:
 
-1. the flag is set. A thread block that begins from then on leaves before it has done anything;
-2. only then is what runs killed: it may have begun before. A kill that comes before the flag has a gap behind it, in
-   which the next kernel of a queue begins, finds the flag clear, and survives; repeating the kill closes it by chance;
-3. a kernel slot says nothing of who is in it. Before the kernel of a queue is killed its slot is taken from the queues,
-   so that nobody else can have it when the kill arrives;
-4. the flag is cleared only when nothing of the work is left, buffered or running.
+1. The flag is set. A thread block that begins from then on leaves before it has done anything.
+2. Only then are the running kernels killed, since they may have begun before the flag. A kill before the flag would
+   leave a gap: the next kernel of a queue begins in it, finds the flag clear, and survives. Only chance would make a
+   repeated kill close the gap.
+3. A kernel slot does not tell which kernel is in it. Before the kernel of a queue is killed its slot is taken from the
+   queues, so that no other kernel can have the slot when the kill arrives.
+4. The flag is cleared only when none of the work is left, neither buffered nor running.
 
-Whatever was killed, withdrawn, or had a thread block that left is launched again from its start, in the order in which
-it was launched. So a launch that cannot be repeated (`compiler.preemption.restartable`) is none for this.
+Each launch that was killed or withdrawn, or of which a thread block left, is launched again from its start, in the
+original order. So a launch that cannot be repeated (`compiler.preemption.restartable`) is not allowed here.
 """
 
 from __future__ import annotations
@@ -52,23 +53,23 @@ class Piece:
     Attributes
     ----------
     kernel : LoadedKernel or None
-        None of a barrier.
+        Its kernel; None for a barrier.
     grid, block, arguments, shared_bytes
-        As it was launched.
+        Parameters of the launch.
     queue : Queue or None
-        That it was put into; None: it was started in a kernel slot.
+        Queue of its packet; None: it was started in a kernel slot.
     bound : bool
-        Its packet has the barrier bit: it begins when all before it in the queue have completed.
+        Whether its packet has the barrier bit: it begins when all before it in the queue have completed.
     after : tuple of Piece
-        What a barrier waits for.
+        Pieces for which a barrier waits.
     ticket : Ticket or None
-        Of its last launch.
+        Ticket of its last launch.
     launch : Launch, Queued or None
         Its last launch.
     launches : int
-        How often it was launched.
+        Number of its launches.
     dropped : str
-        What a reset has done to its last launch: ``"killed"``, ``"withdrawn"`` or nothing.
+        Effect of a reset on its last launch: ``"killed"``, ``"withdrawn"`` or nothing.
     """
 
     kernel: LoadedKernel | None
@@ -90,33 +91,33 @@ class Piece:
 
     @property
     def name(self) -> str:
-        """Of its kernel, or ``"barrier"``."""
+        """Name of its kernel, or ``"barrier"``."""
         return self.kernel.name if self.kernel else "barrier"
 
     @property
     def ended(self) -> bool:
-        """Nothing more comes of its last launch."""
+        """Whether its last launch has ended."""
         return self.launch.done if isinstance(self.launch, Queued) else self.launch is not None and self.launch.ended
 
     @property
     def whole(self) -> bool:
-        """Its last launch has ended, and all of its thread blocks have run to their end."""
+        """Whether its last launch has ended, and all of its thread blocks have run to their end."""
         return self.ended and not self.dropped and not (self.ticket is not None and self.ticket.left)
 
 
 @dataclass(frozen=True)
 class ResetReport:
-    """What a reset did.
+    """The results of a reset.
 
     Attributes
     ----------
     free_cycles : int
-        From the call until nothing of the work was on the device: kernel slots, memory and packets are free.
+        Cycles from the call until none of the work was on the device: kernel slots, memory and packets are free.
     kill_cycles : int
-        From the first kill until all that were killed had ended; 0 if none was.
+        Cycles from the first kill until all killed kernels had ended; 0 if none was killed.
     whole, killed, withdrawn, left : tuple of Piece
-        What had ended by itself and whole; was killed; was taken out of a queue before it began; began, and left. The
-        last three, unless `Work.relaunch` comes in between, of earlier resets too.
+        Pieces that had ended by themselves as a whole; were killed; were taken out of a queue before they began; began
+        and left. The last three include earlier resets, unless `Work.relaunch` came in between.
     """
 
     free_cycles: int
@@ -128,35 +129,35 @@ class ResetReport:
 
 
 def kill_bound(g: Geometry, memory_cycles: int) -> tuple[int, int]:
-    """Return the most cycles from a kill until the thread blocks of the kernel have left the SM, whatever memory does,
-    and until its kernel slot and its memory are free (docs/sm.md, Kills).
+    """Return two bounds after a kill, in cycles (docs/sm.md, Kills): until the thread blocks of the kernel have left
+    the SM, whatever memory does, and until its kernel slot and its memory are free.
 
     Parameters
     ----------
     g : Geometry
     memory_cycles : int
-        In which memory answers all that it has been asked. Other kernels on the SM are taken to be without atomics, for
-        whose answers the slot waits too.
+        Cycles within which memory answers all its requests. Other kernels on the SM are assumed to have no atomics,
+        since the slot waits for answers to atomics too.
     """
     left = (g.unit_queue + 2) * 14 * g.warp_size + 100
     return left, left + (g.unit_queue + 2) * g.warp_size + memory_cycles
 
 
 class Work:
-    """Launches that are taken off the device together; see `Device.work`.
+    """Launches that can be taken off the device together; see `Device.work`.
 
     Parameters
     ----------
     device : DeviceMemory
-        Of the owner.
+        Memory of the owner.
     core : DeviceCore
 
     Attributes
     ----------
     flag : Flag
-        At which its thread blocks leave.
+        Flag that tells its thread blocks to leave.
     pieces : list of Piece
-        Those that were launched and are not known to have ended, in their order.
+        Launches that are not known to have ended, in their order.
     """
 
     def __init__(self, device: DeviceMemory, core: DeviceCore):
@@ -180,11 +181,11 @@ class Work:
         Parameters
         ----------
         kernel, grid, block, arguments, shared_bytes
-            As of `Kernel.__call__`.
+            See `Kernel.__call__`.
         queue : Queue, optional
         barrier : bool
-            Of a packet, as of `Queue.launch`. A piece that needs what one before it has written says so where the queue
-            has a capacity of more than 1.
+            Barrier bit of a packet, as for `Queue.launch`. A piece that needs results of an earlier piece has to set it
+            if the queue has a capacity of more than 1.
 
         Raises
         ------
@@ -192,7 +193,7 @@ class Work:
             If the kernel cannot be launched again once it has been killed, is to go into a queue and was compiled
             without the check, or is on another device.
         LaunchError
-            As by `Kernel.__call__` and `Queue.launch`.
+            Raised as by `Kernel.__call__` and `Queue.launch`.
         """
         self._require_clear()
         if kernel.device is not self._device:
@@ -217,14 +218,14 @@ class Work:
 
     @checked(queue=a(Queue), after=many(Piece))
     def barrier(self, queue: Queue, after: Sequence[Piece]) -> Piece:
-        """Put a packet into a queue that completes when all of up to five pieces in queues have.
+        """Put a packet into a queue that completes when all of up to five pieces in queues have completed.
 
         Raises
         ------
         DriverError
             If one is in no queue.
         LaunchError
-            As by `Queue.barrier`.
+            Raised as by `Queue.barrier`.
         """
         self._require_clear()
         self._check_queue(queue)
@@ -266,19 +267,19 @@ class Work:
 
     @checked(withdraw=FLAG)
     def reset(self, *, withdraw: bool = False, max_cycles: int = DEFAULT_CYCLES) -> ResetReport:
-        """Take all launches off the device; memory stays as it is. `relaunch` runs again what did not end.
+        """Take all launches off the device; memory stays as it is. `relaunch` runs the pieces again that did not end.
 
         Parameters
         ----------
         withdraw : bool
-            Packets that have not begun are taken out of their queues, which stop for that (REEF, 8), rather than left
-            to begin and leave.
+            Take packets that have not begun out of their queues, which stop for this (REEF, 8). Otherwise these packets
+            begin and leave.
         max_cycles : int
 
         Raises
         ------
         CycleLimit
-            If something is left after `max_cycles`: memory has not answered, or a barrier waits for what is no part of
+            If something is left after `max_cycles`: memory has not answered, or a barrier waits for a packet outside
             the work. The flag stays set, and another reset goes on.
         DriverError
             If a queue with packets of the work is stopped, or has failed; nothing has changed.
@@ -305,19 +306,19 @@ class Work:
                            tuple(killed), groups["withdrawn"], tuple(piece for piece in groups[""] if not piece.whole))
 
     def _packets(self, queue: Queue) -> dict[int, Piece]:
-        """Return what is left of the work in a queue, by packet."""
+        """Return the pieces of the work that are left in a queue, by packet."""
         return {piece.launch.index: piece for piece in self.pieces
                 if piece.queue is queue and isinstance(piece.launch, Queued) and not piece.ended}
 
     @whole
     def _kill_launches(self) -> None:
-        """Kill what was started in kernel slots."""
+        """Kill the pieces that were started in kernel slots."""
         for piece in self.pieces:
             if isinstance(piece.launch, Launch) and not piece.ended:
                 self._kill(piece, piece.launch.slot)
 
     def _kill(self, piece: Piece, slot: int) -> None:
-        """Kill what is in a kernel slot, a launch of this piece or nothing."""
+        """Kill the launch of this piece in a kernel slot, if there is one."""
         self._host.write("event", refused=1)
         self._host.write("command", op=Command.KILL, kernel=slot)
         if not self._host.fields("event")["refused"]:
@@ -325,7 +326,7 @@ class Work:
 
     @whole
     def _take_off(self, queue: Queue, mine: dict[int, Piece], withdraw: bool) -> None:
-        """Take what is left of the work off a queue; all of it at once, or what runs, and the rest leaves."""
+        """Take the pieces that are left in a queue off: all at once, or only the running ones while the rest leaves."""
         if not mine:
             return
         first = queue.stop() if withdraw else None
@@ -338,16 +339,16 @@ class Work:
             queue.enable()
 
     def _kill_running(self, queue: Queue, mine: dict[int, Piece]) -> None:
-        """Kill what a queue has in flight of these, by packet."""
+        """Kill those of these pieces that a queue has in flight, by packet."""
         for flight in queue.in_flight():
             if flight.index in mine:
                 self._kill_flight(queue, flight, mine[flight.index])
 
     def _kill_flight(self, queue: Queue, flight: Flight, piece: Piece) -> None:
-        """Kill a kernel in flight, wherever it has gone meanwhile; nothing happens if it has ended.
+        """Kill a kernel in flight, in whatever slot it is meanwhile; nothing happens if it has ended.
 
-        It may end at any moment, or lose its slot and come back to another one. Only while the slot is taken from the
-        queues nobody else can come into it.
+        It may end at any moment, or lose its slot and come back to another one. No other kernel can come into the slot
+        only while the slot is taken from the queues.
         """
         usual = sum(1 << slot for slot in self._launcher.slots.queue_slots)
         now: Flight | None = flight
@@ -367,7 +368,7 @@ class Work:
             now = queue.find(flight.index)
 
     def _settle(self, pieces: list[Piece], limit: int, began: int) -> int:
-        """Let time pass until nothing comes of these any more; return the cycle."""
+        """Let time pass until all of these pieces have ended; return the cycle."""
         while not all(piece.ended for piece in pieces):
             passed = self._device.transport.cycle - began
             if passed >= limit:
@@ -377,7 +378,7 @@ class Work:
         return self._device.transport.cycle
 
     def _forget(self, killed: list[Piece]) -> None:
-        """Nobody can adopt what was killed, and its local memory is free."""
+        """Clear the records of killed launches, so that nothing can adopt them, and free their local memory."""
         for piece in killed:
             if isinstance(piece.launch, Launch) and piece.launch.state is KernelState.IDLE:
                 self._launcher.slots.forget(piece.launch)
@@ -386,9 +387,9 @@ class Work:
     # Back
 
     def relaunch(self) -> list[Piece]:
-        """Launch again, from its start and in its order, what a reset has not left whole; return it.
+        """Launch the pieces again that a reset has not left whole, from their start and in their order; return them.
 
-        Barriers come again where something behind them in their queue does, and wait for what is not whole yet.
+        A barrier comes again if a piece behind it in its queue does, and waits for the pieces that are not whole yet.
         """
         self._require_clear()
         again = [piece for piece in self.pieces if piece.kernel and piece.ended and not piece.whole]
@@ -408,7 +409,7 @@ class Work:
         CycleLimit
             If it takes longer than `max_cycles`.
         KernelFault
-            If a thread block faulted of what was started in a kernel slot.
+            If a thread block of a piece in a kernel slot faulted.
         """
         limit, began = whole_number(max_cycles, "max_cycles"), self._device.transport.cycle
         while not all(piece.ended for piece in self.pieces):

@@ -1,4 +1,4 @@
-"""Priorities of streams: the kernel of a higher one has the device for itself, by preemption."""
+"""Priorities of streams: preemption gives the device to the kernel with the highest priority."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .task import KernelTask
 __all__ = ["Priorities"]
 
 _RETRIES = 3
-"""Resumes that memory made fail, one after the other, until the kernel is given up."""
+"""Number of resumes that memory may make fail, one after the other, before the kernel is given up."""
 
 
 class Priorities:
@@ -30,9 +30,9 @@ class Priorities:
     Attributes
     ----------
     by : Way or None
-        How kernels are preempted. None: nothing is preempted, and a priority says what begins first, no more.
+        Way in which kernels are preempted. None: nothing is preempted, and a priority only sets the order of beginning.
     preempts, resumes : int
-        That were asked for.
+        Numbers of preempts and resumes asked for.
     """
 
     def __init__(self, preemption: Preemption):
@@ -42,19 +42,20 @@ class Priorities:
         self._failed: dict[KernelTask, int] = {}
 
     def holds_back(self, task: KernelTask, running: Sequence[KernelTask]) -> bool:
-        """Return whether a kernel is not to begin: one of a higher priority runs."""
+        """Return whether a kernel must not begin because one of a higher priority runs."""
         return self.by is not None and any(other.stream.priority > task.stream.priority and self._wants(other)
                                            for other in running)
 
     @staticmethod
     def _wants(task: KernelTask) -> bool:
-        """Return whether a kernel that has begun is to run: one that the host has preempted by hand is not."""
+        """Return whether a kernel that has begun should run; a kernel that the host has preempted by hand should
+        not."""
         assert task.launch is not None
         return task.preempted or task.launch.state is not KernelState.PREEMPTED
 
     def keep(self, running: Sequence[KernelTask], waiting: Sequence[KernelTask]) -> None:
-        """Preempt what runs below the highest priority that is wanted, and resume what was preempted and is not below
-        it; what is under way goes on."""
+        """Preempt running kernels below the highest wanted priority, and resume preempted kernels that are not below
+        it. Switches under way go on."""
         if self.by is None:
             return
         tasks = [*(task for task in running if self._wants(task)), *waiting]
@@ -87,13 +88,13 @@ class Priorities:
         self.preempts += 1
 
     def _way(self, launch: Launch) -> Way:
-        """Return how a kernel is preempted: without what does not go with it."""
+        """Return the way in which a kernel is preempted, without options that it does not allow."""
         assert self.by is not None
         return self.by.but(trap=self.by.trap and bool(launch.kernel.image.traps),
                            incremental=self.by.incremental and not launch.scrambled - {self.by.scramble})
 
     def _take_off_whole(self, task: KernelTask) -> None:
-        """Bring what has stayed on the SMs of a kernel to memory, so that it can do without its kernel slot."""
+        """Bring the state of a kernel on the SMs to memory, so that the kernel can do without its kernel slot."""
         assert task.launch is not None and self.by is not None
         if not self._preemption.keeps_slot(task.launch):
             return

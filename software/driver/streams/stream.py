@@ -1,4 +1,4 @@
-"""A stream: what a program puts into it is carried out in order."""
+"""A stream, which carries out its tasks in order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SomeTask = TypeVar("SomeTask", bound=Task)
 
 
 class Conductor(Protocol):
-    """What a stream asks of those of its device together.
+    """The part of a device that all its streams share.
 
     Attributes
     ----------
@@ -34,11 +34,11 @@ class Conductor(Protocol):
     launcher: Launcher
 
     def keep(self, stream: Stream) -> None:
-        """Hold a stream that is not idle, though nobody else may."""
+        """Hold a stream that is not idle, even if nothing else holds it."""
         ...
 
     def go_on(self) -> None:
-        """Begin what can; something has been put in."""
+        """Begin the tasks that can begin, after one was put in."""
         ...
 
     def wait_until(self, done: Callable[[], bool], max_cycles: int) -> int:
@@ -46,17 +46,17 @@ class Conductor(Protocol):
         ...
 
     def close(self, stream: Stream) -> None:
-        """End what a stream does."""
+        """End the tasks of a stream."""
         ...
 
 
 class Event(Action):
-    """A moment in a stream: all that was put into it before has ended.
+    """A moment in a stream, at which all tasks before it have ended.
 
     Attributes
     ----------
     cycle : int or None
-        When that was seen; None until then.
+        Cycle in which the host saw this moment; None until then.
     """
 
     def __init__(self, stream: Stream):
@@ -64,7 +64,7 @@ class Event(Action):
 
     @property
     def cycle(self) -> int | None:
-        """When all before it had ended, as far as the host has seen: None until then, or if it never came to that."""
+        """Cycle in which the host saw that all before it had ended; None until then, or if it never came to that."""
         return self.ended if self.state is TaskState.DONE else None
 
     @checked(other=Wanted("an Event", lambda value: isinstance(value, Event)))
@@ -86,21 +86,21 @@ class Event(Action):
 class Stream:
     """Kernels, copies, events and calls in order; see `Device.stream`.
 
-    Nothing waits until it is told to: every method that puts something in returns a `Task` at once. When a task fails
-    those behind it are cancelled, and `synchronize` or the task's own `wait` raises the error, once; after that the
-    stream goes on with what is put into it then.
+    Every method that puts something in returns a `Task` at once, without waiting. When a task fails, those behind it
+    are cancelled. `synchronize` or the task's own `wait` raises the error once; after that the stream carries out new
+    tasks.
 
     Parameters
     ----------
     streams : Conductor
         The `Streams` of the device.
     owner : DeviceMemory
-        Whose kernels and arrays it takes.
+        Owner of the kernels and arrays that it takes.
     priority : int
-        The highest goes first.
+        The highest priority goes first.
     name : str
     number : int
-        Of the streams of the device, in the order in which they were made.
+        Number of the stream on its device, in the order of creation.
     """
 
     def __init__(self, streams: Conductor, owner: DeviceMemory, priority: int, name: str, number: int):
@@ -132,7 +132,7 @@ class Stream:
         """The device."""
         return self.owner.host
 
-    # What can be put in
+    # Tasks
 
     @checked(kernel=a(LoadedKernel))
     def launch(self, kernel: LoadedKernel, grid, block, arguments: Sequence, shared_bytes: int = 0) -> KernelTask:
@@ -141,9 +141,9 @@ class Stream:
         Raises
         ------
         LaunchError
-            Now, if the arguments do not match the parameters, one of them has been freed, the module has been unloaded,
-            or a thread block does not fit the SM. Arrays, textures and code are those of now, and stay until the task
-            has ended.
+            Raised by this call if the arguments do not match the parameters, or one of them has been freed. Also if the
+            module has been unloaded, or a thread block does not fit the SM. Arrays, textures and code are those of this
+            call, and stay until the task has ended.
         """
         self._check_open()
         self._check_device(kernel.device, f"kernel {kernel.image.name!r}")
@@ -161,29 +161,29 @@ class Stream:
         Raises
         ------
         ValueError
-            Now, if they do not fit the array.
+            Raised by this call if the values do not fit the array.
         """
         self._check_array(array)
         return self._put(Action(self, "copy to the device", array.writer(values)))
 
     @checked(array=a(DeviceArray))
     def copy_from(self, array: DeviceArray) -> Task:
-        """Copy a device array, whose memory stays until then; the result of the task is a numpy array."""
+        """Copy a device array, whose memory stays until the copy is done; the result of the task is a numpy array."""
         self._check_array(array)
         return self._put(Action(self, "copy from the device", array.reader()))
 
     @checked(name=TEXT)
     def call(self, function: Callable[[], Any], name: str = "") -> Task:
         """Call a function of the host, without arguments, which may use the device, put more into streams, and wait for
-        others. The thread calls it that is first to see that it is its turn: this one, or any that waits.
+        others. The first thread to see that it is the function's turn calls it: this one, or any that waits.
 
-        What it returns is the task's result, what it raises its error. `KeyboardInterrupt` (Ctrl-C) is raised in that
-        thread too.
+        Its return value is the task's result, and its exception the task's error. `KeyboardInterrupt` (Ctrl-C) is
+        raised in that thread too.
 
         Raises
         ------
         DriverError
-            Now, if it cannot be called.
+            Raised by this call if the function cannot be called.
         """
         self._check_open()
         if not callable(function):
@@ -198,7 +198,7 @@ class Stream:
 
     @checked(awaited=a(Task))
     def wait_event(self, awaited: Task) -> Task:
-        """Have what is put in from now on wait for an event, or any other task, of another stream of the device."""
+        """Have later tasks of this stream wait for an event, or any other task, of another stream of the device."""
         self._check_open()
         if awaited.stream.host is not self.host:
             raise DriverError(f"{awaited.name} is of another device; a stream waits for what its own does")
@@ -231,16 +231,16 @@ class Stream:
 
     @property
     def settled(self) -> bool:
-        """It is idle, and nobody is to be told of a failure."""
+        """Whether it is idle, and has no failure to report."""
         return not self.tasks and self._failed is None
 
     @property
     def idle(self) -> bool:
-        """All that was put in is over."""
+        """Whether all its tasks are over."""
         return not self.tasks
 
     def synchronize(self, max_cycles: int = DEFAULT_CYCLES) -> int:
-        """Let time pass until all that was put in is over; return the cycles passed.
+        """Let time pass until all its tasks are over; return the cycles passed.
 
         Raises
         ------
@@ -264,23 +264,23 @@ class Stream:
                              f"{passed} cycles")
 
     def failed(self, task: Task) -> None:
-        """Remember a failure until somebody hears of it."""
+        """Keep a failure until it has been reported."""
         self._failed = self._failed or task
 
     def noticed(self, task: Task) -> None:
-        """Somebody has heard of a failure."""
+        """Note that a failure has been reported."""
         if self._failed is task:
             self._failed = None
 
     def raise_failure(self) -> None:
-        """Raise the first failure that nobody has heard of, if there is one."""
+        """Raise the first failure that has not been reported, if there is one."""
         if self._failed is not None:
             failed, self._failed = self._failed, None
             assert failed.error is not None
             raise failed.error
 
     def close(self) -> None:
-        """Kill what runs, and drop what waits. Safe to repeat."""
+        """Kill the running kernel, and drop the waiting tasks. Safe to repeat."""
         if not self.closed:
             self.closed = True
             self._streams.close(self)

@@ -1,4 +1,4 @@
-"""All streams of a device: what is ready begins whenever time has passed."""
+"""All streams of a device, which begin their ready tasks whenever time has passed."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from .task import Call, KernelTask, Task, TaskState, Wait
 __all__ = ["Streams"]
 
 CALL_SECONDS = 0.05
-"""Between two looks at what waits for a function that another thread carries out."""
+"""Seconds between two looks of a thread that waits for a function in another thread."""
 
 
 class Streams:
-    """The streams of a device, whoever owns them.
+    """The streams of all owners on a device.
 
-    Of those that have something to begin the highest priority goes first, of equals the one whose last kernel was
-    begun longest ago.
+    Among streams with something to begin the highest priority goes first. Among equal priorities it is the stream whose
+    last kernel began longest ago.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Streams:
 
     @whole
     def keep(self, stream: Stream) -> None:
-        """Hold a stream until it is idle and nobody is to be told of a failure."""
+        """Hold a stream until it is idle and has no failure to report."""
         self._kept = {number: each for number, each in self._kept.items() if not each.settled}
         self._kept[stream.number] = stream
 
@@ -92,14 +92,14 @@ class Streams:
 
     @whole
     def waiting_kernels(self) -> list[PreparedLaunch]:
-        """Return the launches that have not begun. Those that wait for what the host does now, in a call of a stream,
-        are not among them: they are to find what it leaves."""
+        """Return the launches that have not begun. Launches that wait for a running call of the host are not among
+        them, since they have to see its results."""
         later = self._behind_calls()
         return [task.prepared for stream in self._busy for task in stream.tasks
                 if isinstance(task, KernelTask) and task.prepared is not None and task not in later]
 
     def _behind_calls(self) -> set[Task]:
-        """Return all tasks that wait for a call which is being carried out, in its stream or by an event."""
+        """Return all tasks that wait for a running call, in its stream or by an event."""
         later: set[Task] = set()
         found = True
         while found:
@@ -117,13 +117,13 @@ class Streams:
 
     @property
     def busy(self) -> bool:
-        """Something is in a stream."""
+        """Whether a stream has a task."""
         return any(stream.tasks for stream in [*self._kept.values()])
 
     def wait_until(self, done: Callable[[], bool], max_cycles: int) -> int:
-        """Let time pass until `done`, at most `max_cycles`; return the cycles passed. It ends early if nothing can come
-        any more: every stream waits for what no machine does. While it waits for a function of the host alone, which
-        another thread carries out, no time passes."""
+        """Let time pass until `done`, at most `max_cycles`; return the cycles passed. The wait ends early if every
+        stream waits for something that no machine does. While it waits only for a function of the host in another
+        thread, no time passes."""
         limit, passed = whole_number(max_cycles, "max_cycles"), 0
         while True:
             self.pump()
@@ -164,34 +164,34 @@ class Streams:
 
     @whole
     def _moves(self) -> bool:
-        """Return whether a kernel runs, of a stream or not, or is being switched, so that time changes something."""
+        """Return whether a kernel runs or is being switched, so that the passage of time changes something."""
         still = (*ENDED, KernelState.PREEMPTED)
         return any(launch.state not in still for launch in [*self.launcher.launches.values()])
 
     @property
     @whole
     def behind(self) -> bool:
-        """An event has been taken since the last look at what it is that has ended."""
+        """Whether an event has been taken since the last look for ended tasks."""
         return not self._pumping and self.busy and self.launcher.slots.events.taken != self._seen
 
     @whole
     def _outlook(self, nested: bool) -> tuple[bool, Call | None]:
-        """Return whether something can still come, of an event that no thread has taken, of time, or of a function that
-        another thread carries out; and that one, where nothing else does."""
+        """Return whether progress is still possible: by an event not yet taken, by time, or by a function in another
+        thread. The second value is this function if it is the only source of progress."""
         self.launcher.slots.events.take()
         if self.behind or self._moves():
             return True, None
         calls = [] if nested else self._awaited()
         return bool(calls), calls[0] if calls else None
 
-    # What is done when time has passed
+    # After time has passed
 
     def pump(self) -> None:
-        """Note what has ended, begin what can and carry out the host's functions whose turn it is, until there is no
-        more of all that.
+        """Note the tasks that have ended, begin those that can begin, and carry out the functions of the host whose
+        turn it is, until nothing of this is left.
 
-        Functions are carried out without the lock, and can be interrupted; where this thread has the lock they are left
-        to who waits next.
+        Functions are carried out without the lock, and can be interrupted. If this thread has the lock, they are left
+        to the next thread that waits.
         """
         if self.lock.mine:
             self._go_on()
@@ -201,7 +201,8 @@ class Streams:
                 self._carry_out(call, block)
 
     def go_on(self) -> None:
-        """As `pump`, when something was put in: if by a function of the host, that one is to return first."""
+        """Work as `pump` does after a task was put in. If a function of the host put it in, the function returns
+        first."""
         if threading.get_ident() in self._calls.values():
             self._go_on()
         else:
@@ -209,8 +210,8 @@ class Streams:
 
     @whole
     def _go_on(self, take: bool = False) -> Call | None:
-        """Note what has ended and begin what can; with `take`, return a function of the host that is to be carried out
-        before that is done to its end."""
+        """Note the tasks that have ended, and begin those that can. With `take`, stop and return a function of the host
+        when it is the function's turn."""
         if self._pumping or not self.busy:
             return None
         self._pumping = True
@@ -231,14 +232,14 @@ class Streams:
         return None
 
     def _due(self) -> list[Call]:
-        """Return the functions whose turn it is, and that nobody carries out yet."""
+        """Return the functions whose turn it is, and that no thread carries out yet."""
         heads = [stream.tasks[0] for stream in sorted(self._busy, key=lambda s: -s.priority)]
         return [task for task in heads
                 if isinstance(task, Call) and task.state is TaskState.RUNNING and task not in self._calls]
 
     @whole
     def _awaited(self) -> list[Call]:
-        """Return the functions that other threads carry out, or are to be."""
+        """Return the functions that other threads carry out, or are about to."""
         me = threading.get_ident()
         return [*(call for call, thread in self._calls.items() if thread != me), *self._due()]
 
@@ -265,13 +266,13 @@ class Streams:
             call.returned.set()
 
     def _step(self) -> bool:
-        """Note ends and begin what can; return whether there was anything."""
+        """Note ended tasks and begin others; return whether there was anything to do."""
         ended = [self._retire(stream) for stream in self._busy]
         began = [self._begin(stream) for stream in sorted(self._busy, key=lambda s: (-s.priority, s.turn))]
         return any(ended) or any(began)
 
     def _retire(self, stream: Stream) -> bool:
-        """Take the first task of a stream out if it is over; return whether it was."""
+        """Remove the first task of a stream if it is over; return whether it was."""
         if not stream.tasks:
             return False
         task = stream.tasks[0]
@@ -318,7 +319,7 @@ class Streams:
 
     @whole
     def close(self, stream: Stream) -> None:
-        """Kill what runs in a stream, and drop what waits there."""
+        """Kill the running kernel of a stream, and drop its waiting tasks."""
         if stream.number not in self._open:
             return
         if stream.tasks and isinstance(task := stream.tasks[0], KernelTask) and task.launch is not None:

@@ -1,4 +1,4 @@
-"""What a stream does: one thing after the other, each a task that can be waited for."""
+"""Tasks of a stream, which carries them out one after the other; each can be waited for."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _HERE = str(Path(__file__).parents[2])
 
 
 class TaskState(enum.Enum):
-    """Where a task is."""
+    """State of a task."""
 
     WAITING = "waiting"
-    """For those before it in its stream, for an event, or for a kernel slot."""
+    """It waits for the tasks before it in its stream, for an event, or for a kernel slot."""
     RUNNING = "running"
     """A kernel: begun, preempted or not. A call: it is its turn, or the function is being carried out."""
     DONE = "done"
@@ -39,7 +39,7 @@ class TaskState(enum.Enum):
 
 
 class Holder(Protocol):
-    """What a task asks of its stream.
+    """The interface of a stream to its tasks.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Holder(Protocol):
         ...
 
     def noticed(self, task: Task) -> None:
-        """Somebody has heard of a failure."""
+        """Note that a failure has been reported."""
         ...
 
 
@@ -74,7 +74,7 @@ class Cancelled(DriverError):
 
 
 def _call_site() -> str:
-    """Return where a program has called the driver, as ``file:line``."""
+    """Return the place where a program has called the driver, as ``file:line``."""
     for frame in reversed(traceback.extract_stack()):
         if not frame.filename.startswith(_HERE):
             return f"{frame.filename}:{frame.lineno}"
@@ -89,14 +89,14 @@ class Task:
     stream : Holder
         A `Stream`.
     name : str
-        For messages.
+        Name in messages.
     where : str
-        File and line of the call that put it there.
+        File and line of the call that put it into the stream.
     state : TaskState
     submitted, started, ended : int or None
         Cycles of the device in which it was put into the stream, begun, and seen to have ended.
     error : BaseException or None
-        Why it has failed, or was cancelled.
+        Reason why it has failed, or was cancelled.
     """
 
     def __init__(self, stream: Holder, name: str):
@@ -113,16 +113,16 @@ class Task:
 
     @property
     def over(self) -> bool:
-        """It is done, or never will be."""
+        """Whether it is done, or never will be."""
         return self.state in (TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED)
 
     def wait(self, max_cycles: int = DEFAULT_CYCLES) -> Any:
-        """Let time pass until it is over, and return its result: a copy's array, what a call has returned.
+        """Let time pass until it is over, and return its result: the array of a copy, or the value of a call.
 
         Raises
         ------
         Exception
-            If it failed: a `KernelFault`, a `DriverError`, what a call has raised; also `Cancelled`.
+            If it failed: a `KernelFault`, a `DriverError`, or the exception of a call; also `Cancelled`.
         CycleLimit
             If it is not over after `max_cycles`.
         """
@@ -132,18 +132,18 @@ class Task:
             raise self.error
         return self._result
 
-    # For the streams of a device
+    # Calls of `Streams`
 
     def ready(self) -> bool:
-        """Return whether it can begin as far as other tasks are concerned."""
+        """Return whether no other task keeps it from beginning."""
         return True
 
     def begin(self) -> bool:
-        """Begin, and end at once if that is all; return False if it has to wait for room."""
+        """Begin, and end at once if nothing else is to be done; return False if it has to wait for room."""
         raise NotImplementedError
 
     def has_ended(self) -> bool:
-        """Return whether what was begun is over; asking may take time."""
+        """Return whether the task that has begun is over; the access may take time."""
         return True
 
     def begun(self) -> None:
@@ -164,7 +164,7 @@ class Task:
         self.release()
 
     def release(self) -> None:
-        """Let go of what it needed."""
+        """Release the objects that it needed."""
 
 
 class Action(Task):
@@ -175,7 +175,7 @@ class Action(Task):
         self._function: Callable[[], Any] | None = function
 
     def begin(self) -> bool:
-        """Do it."""
+        """Carry it out."""
         assert self._function is not None
         self.begun()
         try:
@@ -194,8 +194,8 @@ class Action(Task):
 
 
 class Call(Task):
-    """A function of the host. It is the program's own: it may take long, be interrupted, use the device and wait; so it
-    is carried out when nobody has the device's lock (`Streams.pump`).
+    """A function of the host, which belongs to the program. It may take long, be interrupted, use the device and wait,
+    so it is carried out when no thread has the device's lock (`Streams.pump`).
 
     Attributes
     ----------
@@ -211,16 +211,16 @@ class Call(Task):
         self.returned = threading.Event()
 
     def begin(self) -> bool:
-        """It is its turn."""
+        """Note that it is its turn."""
         self.begun()
         return True
 
     def has_ended(self) -> bool:
-        """`returns` notes it."""
+        """Return False, since `returns` notes the end."""
         return False
 
     def returns(self, result: Any, error: BaseException | None) -> None:
-        """Note what the function has returned, or raised; nothing if the task was cancelled meanwhile."""
+        """Note the result or the exception of the function; do nothing if the task was cancelled meanwhile."""
         if self.over:
             return
         if isinstance(error, KeyboardInterrupt):  # goes on to who waits here; the task's own is to say what it was
@@ -247,7 +247,7 @@ class Wait(Action):
         return self.awaited.over
 
     def begin(self) -> bool:
-        """End; without success if the other has had none."""
+        """End, without success if the other task had none."""
         if self.awaited.error is None:
             return super().begin()
         self.cancel(f"what it waits for has failed: {self.awaited.error}")
@@ -261,13 +261,13 @@ class KernelTask(Task):
     ----------
     kernel : LoadedKernel
     launch : Launch or None
-        Once it has begun.
+        Its launch once it has begun.
     preempted : bool
-        By a stream with a higher priority, which will bring it back.
+        Whether a stream with a higher priority has preempted it, and will bring it back.
     prepared : PreparedLaunch or None
-        What it was given, until it has begun, or is over.
+        The checked launch, until it has begun or is over.
     wants_slot : bool
-        It has not begun because all kernel slots are in use: a preempt of another can help.
+        Whether it waits because all kernel slots are in use; a preempt of another kernel can help.
     """
 
     def __init__(self, stream: Holder, launcher: Launcher, kernel: LoadedKernel, grid, block, arguments: Sequence,
@@ -280,7 +280,8 @@ class KernelTask(Task):
         self.launch: Launch | None
 
     def begin(self) -> bool:
-        """Start the kernel; False if no slot is free, or no memory for its context while others run that have some."""
+        """Start the kernel. Return False if no slot is free, or if there is no memory for its context while other
+        kernels hold some."""
         assert self.prepared is not None
         self.wants_slot = False
         try:
@@ -322,5 +323,5 @@ class KernelTask(Task):
         return None
 
     def release(self) -> None:
-        """Let go of what it was given."""
+        """Release the memory of its arguments."""
         self.prepared = None

@@ -1,4 +1,4 @@
-"""How simulated time passes: for so many cycles, or until a launch has finished."""
+"""The passage of simulated time: for so many cycles, or until a launch has finished."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..machine.time_slices import TimeSlices, uninterrupted
 __all__ = ["DEFAULT_CYCLES", "Observer", "SimulatedTime"]
 
 DEFAULT_CYCLES = 10_000_000
-"""Cycle limit of `wait` unless given."""
+"""Default cycle limit of `wait`."""
 OBSERVER_SECONDS = 0.1
-"""Least time between two calls of an observer."""
+"""Least time in seconds between two calls of an observer."""
 
 Observer = Callable[["Launch | None", int], None]
-"""Told what goes on: the launch that is waited for, None if time just passes, and the device's cycle."""
+"""A function of the launch that is waited for, None if time just passes, and of the device's cycle."""
 
 
 class SimulatedTime:
@@ -37,11 +37,11 @@ class SimulatedTime:
     ----------
     observer : callable or None
     pump : callable or None
-        Called after each event: something else may begin.
+        Called after each event, which may let something else begin.
     busy : callable
-        Whether `pump` has anything to wait for.
+        Returns whether `pump` has anything to wait for.
     behind : callable
-        Whether an event has been taken, in whatever thread, that `pump` has not looked at: no time passes before.
+        Returns whether some thread has taken an event that `pump` has not looked at; no time passes before it has.
     """
 
     def __init__(self, launcher: Launcher, inspection: Inspection):
@@ -100,8 +100,8 @@ class SimulatedTime:
         return passed
 
     def _pass(self, call: Callable[[int], int], cycles: int, launch: Launch | None, taken: int | None = None) -> int:
-        """Let time pass in slices, each as a whole, and tell the observer; end when another thread has taken an event
-        since so many were. `call` asks for the transport each time: another thread may have closed it."""
+        """Let time pass in slices, each as a whole, and tell the observer. End when another thread has taken an event
+        since `taken` were taken. `call` gets the transport each time, since another thread may have closed it."""
         def step(asked: int) -> int:
             lock = self._host.lock
             with lock.turn, lock, uninterrupted():
