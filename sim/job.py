@@ -34,12 +34,12 @@ Opener = Callable[[int], AbstractContextManager[Device]]
 """Makes a device with so many bytes of memory, in a context that ends with its use."""
 Progress = Callable[[str], None]
 Running = tuple[str, str, int, Path | None]
-"""What runs while a kernel is away: kernel, size and seed of its job, or the job file."""
+"""The kernel that runs while another one is away: kernel, size and seed of its job, or the job file."""
 
 _WORD = 1 << 32
 _MOST_MEMORY = 1 << 32
 MEMORY_BYTES = 128 << 20
-"""At least; room for the contexts of four kernels on the largest preset."""
+"""Least size of a device's memory; it has room for the contexts of four kernels on the largest preset."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class Preempted:
     result : PreemptionResult
         `at` and `rest_cycles` are of the kernel's own time; `differences` those of the kernel that ran meanwhile.
     nested : list of Preempted
-        Of the kernel that ran meanwhile.
+        Preemptions of the kernel that ran meanwhile.
     missed : list of int
-        As in `JobResult`, of the kernel that ran meanwhile.
+        Value of `JobResult` for the kernel that ran meanwhile.
     bases : tuple of PreemptReport
-        Of the checkpoints before it.
+        Reports of the checkpoints before it.
     """
 
     spec: PreemptionSpec
@@ -67,30 +67,30 @@ class Preempted:
 
     @property
     def correct(self) -> bool | None:
-        """What ran meanwhile computed what it should; None if nothing is said to be expected of it."""
+        """Whether the kernel that ran meanwhile was correct; None if its job states no expected results."""
         return _verdict(self.result.correct, bool(self.result.differences), self.nested)
 
 
 @dataclass(frozen=True)
 class JobResult:
-    """What happened, ready to print.
+    """The result of a job, ready to print.
 
     Attributes
     ----------
     cycles : int
-        From the launch to the end, with everything in between.
+        Cycles from the launch to the end, with everything in between.
     run_cycles : int
-        Of them, those in which the kernel was not being saved, away or being restored.
+        Those of the `cycles` in which the kernel was not being saved, away or being restored.
     instructions : int
         Warp instructions the kernel retired; on the RTL, preemption points at which warps were stopped are among them.
     tbs : int
     switches : Switches or None
-        As the machine counted them; None if it does not.
+        Counts of the machine; None if it does not count.
     preemptions : list of Preempted
     missed : list of int
         Cycles at which the kernel was to be preempted and had finished before anything was saved.
     verdicts : list of Verdict
-        Of each array with something expected.
+        Wrong elements of each array with something expected.
     arrays : dict of str to ndarray
         Every array argument at the end.
     uncompared : tuple of str
@@ -131,21 +131,21 @@ def _verdict(right: bool, compared: bool, inner: Sequence[Preempted]) -> bool | 
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be run.
+    """A job that is to be run.
 
     Attributes
     ----------
     work : CompiledJob
         The kernel and its launch.
     where : str
-        What it comes from, for messages: a job file, or the name of a shipped kernel.
+        Origin of the job for messages: a job file, or the name of a shipped kernel.
     preemptions : tuple of PreemptionSpec
     max_cycles : int
-        For everything: the kernel, saving, restoring, and what runs meanwhile.
+        Cycle limit for everything: the kernel, saving, restoring, and the kernel that runs meanwhile.
     check_bounds : bool
         Check each access to global memory; on the golden model only.
     names : mapping of str to str
-        What messages call fields of `preemptions` that were given otherwise than in a job file; not of nested ones.
+        Names that messages use for fields of `preemptions` that do not come from a job file; not for nested ones.
     """
 
     work: CompiledJob

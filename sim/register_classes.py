@@ -7,7 +7,7 @@ from caesura.hw.arch.image.encodings import Encoding
 __all__ = ["CLASSES", "class_of"]
 
 CLASSES = "uniform", "strided", "low", "random"
-"""Of a register that is saved by itself: of its lanes only the lower bits are kept if it is ``low``."""
+"""Classes of a register that is saved by itself. Only the lower bits of its lanes are kept if it is ``low``."""
 
 
 def class_of(encoding: Encoding) -> str:

@@ -28,7 +28,7 @@ __all__ = ["CompiledJob", "Limit", "PreemptionResult", "report_json", "shipped_w
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a limit allows beside the bus, of every mechanism.
+    """The allowance of a limit beside the bus, for every mechanism.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class PreemptionResult:
-    """What happened, ready to print.
+    """The result of a preemption, ready to print.
 
     Attributes
     ----------
@@ -161,17 +161,17 @@ class PreemptionResult:
         Cycles of the other kernel.
     resume : ResumeReport or None
     rest_cycles : int
-        From the resume to the end.
+        Cycles from the resume to the end.
     save_limit, restore_limit : Limit or None
         None on the golden model, whose cycles are instructions.
     saved_tbs : list
         `TbContext` of every TB, read back while it was away.
     live_bytes : int
-        What of the saved TBs' registers is live where their warps stand, and the shared memory saved.
+        Bytes of the saved TBs' registers that are live where their warps stand, and of the shared memory saved.
     differences : dict of str to int
         Wrong elements of each array of both kernels.
     stored_bytes : int
-        What the warps of saved TBs have stored themselves, in preemption routines.
+        Bytes that the warps of saved TBs have stored themselves, in preemption routines.
     evicted_tbs, evicted_bytes : int
         TBs, of any kernel, that had stayed on the SM and were written to memory until all were back, and bytes of them.
     """
@@ -292,9 +292,9 @@ def interrupt(device: Device, launch: Launch, kernel: Kernel, job: Job, at: int,
     launch : Launch
         Running, or finished.
     kernel, job : Kernel, Job
-        What runs meanwhile; `differences` of the result are its own.
+        Kernel that runs meanwhile, and its job; `differences` of the result are its own.
     at : int
-        For the result.
+        Value of `at` in the result.
     way : Way
         How it is preempted.
     newcomer : bool

@@ -1,4 +1,4 @@
-"""The golden model: what the SM does, an instruction a cycle, without its pipeline.
+"""The golden model: the function of the SM, one instruction per cycle, without its pipeline.
 
 ::
 

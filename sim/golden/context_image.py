@@ -139,7 +139,7 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
     index : int
         Number of the entry.
     entry : dict of str to int
-        From `read_entry`, checked by `check_entry`.
+        Entry from `read_entry`, checked by `check_entry`.
     stream : ndarray of uint32
         The area's words.
     scramble : Generator, optional
@@ -147,7 +147,7 @@ def restore(kernel: Kernel, index: int, entry: dict[str, int], stream: np.ndarra
     base : tuple of (dict of str to int, ndarray of uint32), optional
         Entry and stream of the image that this one is an increment of, or that completes it.
     staying : Staying, optional
-        What of the TB is on the SM.
+        State of the TB that stayed on the SM.
 
     Raises
     ------
@@ -203,8 +203,8 @@ def clean(tb: ThreadBlock) -> None:
 
 def _restore(tb: ThreadBlock, entry: dict[str, int], stream: np.ndarray, final: bool = False, partial: bool = False
              ) -> dict[Warp, dict[int, np.ndarray]]:
-    """Restore the shared lines of a stream and, if it is the `final` one of a TB, the state of its warps, of which it
-    has all registers unless it is `partial`; return their registers."""
+    """Restore the shared lines of a stream and return the registers of its warps. A `final` stream of a TB also
+    restores the state of the warps. It has all their registers unless it is `partial`."""
     g, kernel, alive = tb.g, tb.kernel, entry["live_warps"]
     sums = context.stream_crcs(g, stream.tolist(), alive.bit_count(), kernel.registers)
     if sums != (entry["stream_crc"], entry["table_crc"]):

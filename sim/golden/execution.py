@@ -28,7 +28,7 @@ class Execution(Sm):
     g : Geometry
     memory_bytes : int
     trace : bool
-        As of `Sm`.
+        See `Sm`.
     check_bounds : bool
         Check each access to global memory against the arrays that the driver names; one out of bounds ends the kernel.
 

@@ -26,7 +26,7 @@ class Newcomer(NamedTuple):
     Attributes
     ----------
     sizes : dict of Resource to int
-        Of a TB.
+        Sizes of the resources of a TB.
     tbs : int
         How many are to find room, of at most as many as there are TB slots.
     """

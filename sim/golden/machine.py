@@ -1,4 +1,4 @@
-"""The SM of the golden model in time: an instruction a cycle, thread blocks launched, saved and restored between."""
+"""The SM of the golden model in time: one instruction per cycle, with launches, saves and restores in between."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Machine(Execution):
     g : Geometry
     memory_bytes : int
     trace, check_bounds : bool
-        As of `Execution`.
+        See `Execution`.
     engine : Engine, optional
         Says when the compiled engine executes; without it numpy always does.
 

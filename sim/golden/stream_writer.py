@@ -64,7 +64,7 @@ class StreamWriter:
         Parameters
         ----------
         index : int
-            Of the TB.
+            Index of the TB.
         record : sequence of int
             Its words up to the registers.
         saved : list of int

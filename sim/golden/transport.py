@@ -24,7 +24,7 @@ from .state.kernel import Descriptor
 __all__ = ["GoldenTransport"]
 
 ENGINE = "auto"
-"""What executes unless a transport is told."""
+"""Default engine of a transport."""
 
 
 class GoldenTransport:
@@ -38,7 +38,7 @@ class GoldenTransport:
     trace : bool
         Record the retire trace, read with `take_trace`.
     seed : int
-        Of the random bits of the scramble test mode.
+        Seed of the random bits of the scramble test mode.
     check_bounds : bool
         Check each access to global memory against the arrays of the driver that opens it.
     engine : str, optional
@@ -62,7 +62,7 @@ class GoldenTransport:
 
     @property
     def bounds(self) -> BoundsChecker | None:
-        """What checks the bounds of accesses, None if nothing does."""
+        """The checker of the bounds of accesses, None if there is none."""
         return self.machine.checker
 
     def read_register(self, address: int) -> int:

@@ -15,7 +15,7 @@ __all__ = ["Yielding"]
 
 
 class Yielding:
-    """Who leaves, and who comes back when.
+    """Decides which thread blocks leave, and when they come back.
 
     Parameters
     ----------

@@ -24,10 +24,11 @@ __all__ = ["COMMON_FLAGS", "VERILATOR_FLAGS", "CompilerFlags", "Model", "compile
 
 COMMON_FLAGS = ("--cc", "-O3", "--no-timing", "--threads", "1", "-Wno-fatal", "-Wno-lint", "-Wno-style",
                 "-fno-dfg-peephole-replace-shiftl-shiftl", "-fno-dfg-peephole-replace-shiftr-shiftr")
-"""Of Verilator, of whatever is simulated. Versions 5.048 and 5.050 add the distances of two shifts in a row in as many
-bits as one has, so a sum that needs one more is wrong (Verilator's issue 7955); without these rewrites it is right."""
+"""Flags of Verilator for every simulation. Versions 5.048 and 5.050 add the distances of two shifts in a row with the
+width of one distance. A sum that needs one more bit is then wrong (Verilator's issue 7955); without these rewrites it
+is right."""
 VERILATOR_FLAGS = (*COMMON_FLAGS, "--x-assign", "fast", "--x-initial", "fast", "--savable")
-"""Of Verilator, of the simulators of SMs."""
+"""Flags of Verilator for the simulators of SMs."""
 RUNTIME = ("verilated", "verilated_save", "verilated_threads", "verilated_vcd_c")
 """Sources of Verilator's run-time library, the same for all designs; the linker takes what a design needs."""
 JOB_BYTES = 700 << 20
@@ -44,16 +45,16 @@ class CompilerFlags:
     Attributes
     ----------
     common : tuple of str
-        Of every file.
+        Flags for every file.
     fast : tuple of str
-        Of the code of a cycle and of the harness. It gains 3 % from -O2, which takes twice as long to compile, and 18 %
-        from -Os, which takes half as long again: a cycle's code is larger than a cache.
+        Flags for the code of a cycle and the harness. They gain 3 % over -O2, which takes twice as long to compile, and
+        18 % over -Os, which takes half as long again: a cycle's code is larger than a cache.
     slow : tuple of str
-        Of the code that runs once.
+        Flags for the code that runs once.
     runtime : tuple of str
-        Of Verilator's run-time library.
+        Flags for Verilator's run-time library.
     link : tuple of str
-        Of the last step.
+        Flags for the last step.
     """
 
     common: tuple[str, ...] = ("-std=c++17", "-fPIC", "-fvisibility=default", RIGHT_SUMS, TARGET)
@@ -65,12 +66,12 @@ class CompilerFlags:
 
 @dataclass(frozen=True)
 class Model:
-    """What Verilator wrote of a module.
+    """The output of Verilator for a module.
 
     Attributes
     ----------
     name : str
-        Of the C++ class.
+        Name of the C++ class.
     folder : Path
         Where.
     fast, slow : tuple of Path
@@ -208,7 +209,7 @@ def part_library(module: str, text: str, flags: Sequence[str], options: Compiler
     text : str
         Its SystemVerilog.
     flags : sequence of str
-        Of Verilator.
+        Flags of Verilator.
     options : CompilerFlags
     folder : Path
     report : callable
@@ -252,7 +253,7 @@ def compile_model(models: Sequence[Model], harness: Path, defines: Sequence[str]
         Those that Verilator had.
     options : CompilerFlags
     runtime : Path
-        From `runtime_library`.
+        Library from `runtime_library`.
     report : callable
         Told how far it is.
     parts : sequence of Path

@@ -52,8 +52,9 @@ def design_texts(g: Geometry, design: Callable[[Geometry], wiring.Component], pr
     """Return the SystemVerilog of a design as the harness takes it: that of the module ``top``, other modules with
     theirs, and headers made for it.
 
-    Of a device the top is the uncore and its SMs are another module, the same for any number of them: it is turned into
-    C++ once, and they are objects of one class. With `observed`, SMs are those of `hw.sm.ObservedSm`.
+    The top of a device is the uncore, and its SMs are another module, the same for any number of SMs. Verilator turns
+    that module into C++ once, and the SMs are objects of one class. With `observed`, SMs are those of
+    `hw.sm.ObservedSm`.
 
     Raises
     ------

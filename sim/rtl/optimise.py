@@ -35,13 +35,13 @@ __all__ = ["GENERATE", "TRAINING_CYCLES", "TRAINING_KERNELS", "USE", "optimised_
 TRAINING_KERNELS = "histogram", "compute_flux", "gaussian"
 """Atomics and shared memory; f32 and special functions; divergence and barriers. None is of `sim.bench.speed`."""
 TRAINING_CYCLES = 3_500
-"""Of each kernel before and after its preemption."""
+"""Cycles of each kernel before and after its preemption."""
 
 GENERATE = CompilerFlags(fast=("-O2", "-fprofile-generate", "-fprofile-update=single"),
                          link=("-shared", "-fprofile-generate"))
 """Of the library that counts what it executes; the level of optimisation has to be that of `USE`."""
 USE = CompilerFlags(fast=("-O2", "-fprofile-use", "-Wno-missing-profile"))
-"""Of the result. What training did not execute is made small and put apart."""
+"""Flags for the result. Code that training did not execute is made small and put apart."""
 
 
 def optimised_path(made: Recipe) -> Path:
@@ -58,7 +58,7 @@ def optimised_library(g: Geometry, design: Callable[[Geometry], wiring.Component
     ----------
     g : Geometry
     design : callable
-        As of `verilator.library`.
+        See `verilator.library`.
     progress : callable
         Told about each step.
 

@@ -1,4 +1,4 @@
-"""What a simulator is made from, and where it is kept."""
+"""The inputs of a simulator, and its place in the cache."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Recipe:
     Attributes
     ----------
     name : str
-        Of the design, as messages and `caesura cache` show it.
+        Name of the design in messages and in `caesura cache`.
     text : str
         SystemVerilog of the module ``top``.
     parts : tuple of (str, str)
@@ -43,9 +43,9 @@ class Recipe:
         Names and texts of headers that are made for the design.
     harness : Path
     flags : tuple of str
-        Of Verilator.
+        Flags of Verilator.
     defines : tuple of str
-        Of the harness.
+        Definitions for the harness.
     options : CompilerFlags
     """
 

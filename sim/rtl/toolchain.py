@@ -23,7 +23,7 @@ __all__ = ["RIGHT_SUMS", "TARGET", "BuildError", "compiler", "identity", "run_to
 TARGET = "-march=native"
 """The instruction set of the machine; :func:`identity` says which that is."""
 RIGHT_SUMS = "-fno-tree-slp-vectorize"
-"""Of everything that g++ compiles here. Without it g++ 12, the one of Debian 12, gets sums of comparisons wrong from
+"""Flag for all C++ files. Without it g++ 12, the one of Debian 12, gets sums of comparisons wrong from
 -O2 on: ``(a == 9) + (b == 9) + (c == 9) + (d == 9)`` is minus their number. Verilator writes population counts so.
 A profile turns that optimisation on as well, even after ``-fno-tree-vectorize``."""
 STOP_SECONDS = 0.2
@@ -167,7 +167,7 @@ def shared_library(source: Path, flags: Sequence[str], what: str, kind: str) -> 
     flags : sequence of str
         More flags of g++.
     what : str
-        What it is, for `caesura cache`.
+        Kind of the file, for `caesura cache`.
     kind : str
         Folder of the cache.
 

@@ -1,4 +1,4 @@
-"""What a simulator is trained on: short stretches of kernels that no benchmark of speed runs, each preempted once.
+"""Training runs of a simulator: short stretches of kernels that no benchmark of speed runs, each preempted once.
 
 Run as ``python -m caesura.sim.rtl.training LIBRARY GEOMETRY`` (the geometry as a dictionary of its fields).
 """

@@ -135,10 +135,10 @@ class Traffic:
     Attributes
     ----------
     read, written : tuple of int
-        Indexed by AXI id (reads: 0 instruction cache, 1 constant cache, 2 loads, 3 atomics, 4 control unit; writes:
-        0 stores, 1 atomics, 2 control unit).
+        Bytes by AXI id. Reads have 0 instruction cache, 1 constant cache, 2 loads, 3 atomics, 4 control unit. Writes
+        have 0 stores, 1 atomics, 2 control unit.
     drain : int
-        Of these, what all but the control unit moved in cycles that a preempt counts as drain.
+        Bytes that all ids but the control unit moved in cycles that a preempt counts as drain.
     """
 
     def __init__(self, read: tuple[int, ...], written: tuple[int, ...], drain: int = 0):
@@ -176,7 +176,7 @@ class RtlTransport:
     design : callable
         Makes the top; another one with the ports of `hw.sm.Sm` can be run instead.
     threads : int
-        Of a device of several SMs: so many threads simulate them, where that is faster than one.
+        Number of threads that simulate a device of several SMs, if they are faster than one.
     observed : bool
         Run a simulator, built for it, whose SMs also show what each warp does (`count`).
     simulator : Path, optional

@@ -1,4 +1,4 @@
-"""What an SM did over a run, made of what `RtlTransport.record_timeline` recorded: slices of time and counters."""
+"""The activity of an SM over a run, from `RtlTransport.record_timeline`: slices of time and counters."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Slice:
     begin, end : int
         Cycles; `end` is the first one after it.
     inner : list of Slice
-        What it consists of, in order.
+        Slices inside it, in order.
     notes : dict of str to int
-        What else there is to say of it.
+        Further numbers that describe it.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Activity:
     tbs : list of list of Slice
         Thread blocks while they are on the SM, in as few rows as hold them.
     warps : dict of int to list of Slice
-        By warp slot.
+        Slices by warp slot.
     counters : list of Counter
     """
 
@@ -143,7 +143,7 @@ def phases(events: np.ndarray, end: int, names: KernelNames) -> list[Slice]:
     Parameters
     ----------
     events : numpy.ndarray
-        Of `sim.trace.changes.EVENT`, of one SM.
+        Events as `sim.trace.changes.EVENT`, of one SM.
     end : int
         Cycle at which recording ended.
     names : KernelNames

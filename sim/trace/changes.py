@@ -1,4 +1,4 @@
-"""What `RtlTransport.record_timeline` records: changes in SMs and queues, and counters at regular intervals."""
+"""The records of `RtlTransport.record_timeline`: changes in SMs and queues, and counters at regular intervals."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 __all__ = ["EVENT", "SAMPLE", "EventKind", "READERS", "WRITERS"]
 
 READERS = ("instruction fetch", "constants", "loads", "atomics (read)", "restore")
-"""Who reads, by AXI id."""
+"""Readers by AXI id."""
 WRITERS = ("stores", "atomics (write)", "save")
-"""Who writes, by AXI id. The preemption unit's few writes during a resume (entries it marks) count as `save`."""
+"""Writers by AXI id. The preemption unit's few writes during a resume (entries it marks) count as `save`."""
 
 
 class EventKind(enum.IntEnum):
     """Kinds of `EVENT`."""
 
     VALID = 0
-    """New vector (`value`, a bit a warp slot): slots that hold a warp."""
+    """New vector (`value`, one bit per warp slot): slots that hold a warp."""
     ACTIVE = 1
     """New vector: started, and neither out of lanes nor killed."""
     WAITING = 2
@@ -46,14 +46,14 @@ class EventKind(enum.IntEnum):
     COMMAND = 13
     """The host has written `value` into register ``command``; `slot` is the `CommandError`, 0 if it was taken."""
     QUEUE = 14
-    """New state of a hardware queue: `value` has in bits 0 to 31 the index of the packet to be begun next, in 32
-    whether the one before is a barrier that has not completed, in 33 whether no more may be in flight, from 40 on the
-    `QueueState`."""
+    """New state of a hardware queue, in `value`. Bits 0 to 31 hold the index of the next packet to begin. Bit 32 tells
+    whether the packet before it is a barrier that has not completed. Bit 33 tells whether no more may be in flight. The
+    `QueueState` stands from bit 40 on."""
     DOORBELL = 15
     """New count of packets that were put into a hardware queue."""
     FLIGHT = 16
-    """What is in flight of a queue, `unit` of all that can be, queue by queue: `value` has in bits 0 to 31 the index of
-    its packet, in 32 whether there is one, from 33 on its kernel slot."""
+    """New state of a place for a kernel in flight. `unit` counts the places, queue by queue. Bits 0 to 31 of `value`
+    hold the index of its packet, bit 32 tells whether there is one, and its kernel slot stands from bit 33 on."""
 
 
 EVENT = np.dtype([("cycle", "<u8"), ("value", "<u8"), ("launch", "<u4"), ("kind", "u1"), ("slot", "u1"),

@@ -1,4 +1,4 @@
-"""What `RtlTransport.count` counts: what SMs and their kernels did, cycle by cycle."""
+"""The counts of `RtlTransport.count`: the activity of SMs and their kernels, cycle by cycle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine did over a run, of one SM or of several: its SMs, and what they have in common."""
+"""The activity of a machine over a run, with one SM or several: its SMs, and the parts they share."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DeviceActivity:
     dispatches : list of Slice
         Thread blocks as they are handed out to SMs; of one SM none.
     queues : list of list of list of Slice
-        What each hardware queue does, by track.
+        Activity of each hardware queue, by track.
     counters : list of Counter
         Of the device as a whole; of one SM none, they are its own.
     """
@@ -77,7 +77,7 @@ def queue_slices(events: np.ndarray, queue: int, capacity: int, end: int, names:
     Parameters
     ----------
     events : numpy.ndarray
-        Of `sim.trace.changes.EVENT`.
+        Events as `sim.trace.changes.EVENT`.
     queue : int
     capacity : int
         `queue_capacity` of the geometry.
@@ -152,7 +152,7 @@ def device_counters(samples: np.ndarray, sms: int) -> list[Counter]:
     Parameters
     ----------
     samples : numpy.ndarray
-        Of `sim.trace.changes.SAMPLE`: of each SM, and of the queues if there are any.
+        Samples as `sim.trace.changes.SAMPLE`: those of each SM, and those of the queues if there are any.
     sms : int
     """
     by_unit = np.stack([samples[samples["unit"] == unit] for unit in np.unique(samples["unit"])])
@@ -188,7 +188,7 @@ def device_activity(events: np.ndarray, samples: np.ndarray, names: KernelNames,
     events, samples : numpy.ndarray
     names : KernelNames
     sms, queues, queue_capacity : int
-        Of the geometry.
+        Numbers of the geometry.
     """
     end = int(samples["cycle"][-1])
     each = [activity(_of_sm(events, k), samples[samples["unit"] == k], names) for k in range(sms)]

@@ -18,7 +18,7 @@ class KernelNames:
     Parameters
     ----------
     held : mapping of int to str
-        Of the kernel that each slot holds when recording begins.
+        Names of the kernels that the slots hold when recording begins.
     events : numpy.ndarray, optional
         Of `sim.trace.changes.EVENT`: those of kind CODE say when a slot is given another kernel.
     code : mapping of int to str, optional

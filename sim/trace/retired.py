@@ -12,7 +12,7 @@ WRITE = 1
 """A vector register was written: `register`, `mask`, `data`. A load that needs several segments gives several
 records; only the last has `last` set. Lanes outside `mask` have data 0."""
 PREDICATE = 2
-"""A predicate was written: `register` is its number, `mask`, and ``data[0]`` the values, a bit a lane."""
+"""A predicate was written: `register` is its number, `mask`, and ``data[0]`` the values, one bit per lane."""
 UNIFORM = 3
 """A uniform register was written: `register`, and ``data[0]`` the value; `mask` is 1."""
 ATOMIC = 4

@@ -1,5 +1,5 @@
-"""What a run made of the machine: how full SMs were, how many instructions they issued, what warps waited for, what
-caches and the bus did.
+"""Statistics of a run: how full SMs were, how many instructions they issued, why warps waited, and the use of caches
+and the bus.
 
 ::
 
@@ -52,7 +52,7 @@ class CacheUse:
 
 @dataclass(frozen=True)
 class _Counts:
-    """What is counted of an SM and of a kernel on an SM alike.
+    """The counts that an SM and a kernel on an SM have in common.
 
     Attributes
     ----------
@@ -63,10 +63,10 @@ class _Counts:
     instructions, thread_instructions : int
         Warp instructions that retired, and for how many threads they were executed.
     warps : float
-        On the SM, on average over `cycles`.
+        Mean number of warps on the SM over `cycles`.
     states : dict of str to float
-        Of the warp cycles of warps that had started and not ended, the share of each of the
-        `hw.interfaces.observation.WARP_STATES`; empty if the simulator was not an observed one.
+        Share of each of the `hw.interfaces.observation.WARP_STATES` in the cycles of warps that had started and not
+        ended. Empty if the simulator was not an observed one.
     """
 
     sm: int
@@ -111,7 +111,7 @@ class SmUse(_Counts):
         Cycles in which the issue stage took an instruction, also one that does nothing or faults; None if the simulator
         was not an observed one.
     caches : dict of str to CacheUse
-        By `hw.interfaces.observation.CACHES`; empty likewise.
+        Use of the `hw.interfaces.observation.CACHES` by name; empty likewise.
     bus : dict of str to int
         Bytes moved, by kind.
     """
@@ -126,7 +126,7 @@ class SmUse(_Counts):
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of a machine over the cycles that were counted.
+    """The statistics of a machine over the counted cycles.
 
     Attributes
     ----------
@@ -204,14 +204,14 @@ def statistics(g: Geometry, rows: np.ndarray, buses: list[dict[str, int]], queue
     ----------
     g : Geometry
     rows : numpy.ndarray
-        Of `sim.trace.counts.COUNTED`.
+        Rows as `sim.trace.counts.COUNTED`.
     buses : list of dict of str to int
-        Of each SM: bytes by kind.
+        Bytes by kind for each SM.
     queue_bytes : int
     names : dict of int to str
-        Of kernels, by the address of their code.
+        Names of kernels by the address of their code.
     held : KernelNames
-        Of the kernels that slots held when counting began.
+        Names of the kernels that slots held when counting began.
     observed : bool
         The simulator showed what warps do.
     """
@@ -224,7 +224,7 @@ def statistics(g: Geometry, rows: np.ndarray, buses: list[dict[str, int]], queue
 
 
 class Counting:
-    """What `counting` gives: `statistics`, once its block has ended, or of so far.
+    """The result of `counting`: `statistics`, final once its block has ended, or those so far.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ class Counting:
 
     @property
     def statistics(self) -> Statistics:
-        """Of the cycles since counting began."""
+        """Statistics of the cycles since counting began."""
         if self._result is not None:
             return self._result
         device, sms = self._device, self._device.geometry.sms
@@ -269,7 +269,7 @@ def counting(device: Device) -> Iterator[Counting]:
     Parameters
     ----------
     device : Device
-        On the RTL (``"rtl"``), opened with ``observed=True`` if states of warps and lookups of caches are to be
+        Device on the RTL (``"rtl"``), opened with ``observed=True`` if states of warps and lookups of caches are to be
         counted.
 
     Raises

@@ -6,7 +6,7 @@
     with recording(device, "run.perfetto-trace"):
         ...                                         # launch, preempt, resume, wait
 
-Tracks, from above: the phases of the run, commands, rows of thread blocks, counters, and one track a warp slot (which
+Tracks, from above: the phases of the run, commands, rows of thread blocks, counters, and one track per warp slot (which
 warp it holds and what that does). Of several SMs: commands, thread blocks handed out, queues, the phases of each SM,
 counters of all together, and for each SM the rest. One nanosecond of the timeline is one of the geometry's clock, or
 one cycle where the geometry has no clock; every slice carries its exact cycles as arguments.
@@ -146,7 +146,7 @@ def recording(device: Device, path: str | Path, interval: int = INTERVAL) -> Ite
     Parameters
     ----------
     device : Device
-        On the RTL (``"rtl"``).
+        Device on the RTL (``"rtl"``).
     path : path
     interval : int
         Cycles between samples of the counters.

@@ -142,7 +142,7 @@ class WaveformDevice(Device):
         return self._recorded(lambda: super(WaveformDevice, self).preempt(launch, *arguments, **options))
 
     def resume(self, launch, **options):
-        """As `Device.resume`; completes the file."""
+        """Resume a launch as `Device.resume` does, and complete the file."""
         try:
             return super().resume(launch, **options)
         finally:

@@ -107,8 +107,7 @@ class PreemptingDevice(AddressSpace):
                       ) -> None:
         """Ask for what `preempt` does, without waiting for it. The preempt waits for its turn while others are being
         preempted. If the launch is being resumed, the resume is withdrawn first. During the grace of the launch others
-        can
-        be preempted and resumed."""
+        can be preempted and resumed."""
         self._preemption.begin_preempt(launch, way_of("begin_preempt", mechanism, {**options}), tbs, newcomer)
 
     @checked(launch=a(Launch), tbs=optional(WHOLES))
@@ -135,12 +134,9 @@ class PreemptingDevice(AddressSpace):
                    settled: int = SETTLED_INSTRUCTIONS, max_cycles: int = DEFAULT_CYCLES,
                    **options: Unpack[WayOptions]) -> Anticipation:
         """Let a launch run until an announced preempt is due, and save bases of the thread blocks on the SM (PEP
-        III-D).
-        Those there at the call are saved at once, later ones when they have settled. A thread block is left to end if
-        the
-        estimate says that it ends before the preempt, or within the time of a switch. ``preempt(incremental=True)``
-        should
-        follow.
+        III-D). Those there at the call are saved at once, later ones when they have settled. A thread block is left to
+        end if the estimate says that it ends before the preempt, or within the time of a switch.
+        ``preempt(incremental=True)`` should follow.
 
         Parameters
         ----------
@@ -191,8 +187,7 @@ class PreemptingDevice(AddressSpace):
     @checked(launch=a(Launch))
     def finish_preempt(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> PreemptReport | None:
         """Wait for the end of a preempt or a checkpoint that was begun; returns and raises what `preempt` does. Raises
-        a
-        `DriverError` too if none was begun, or the launch has been resumed or killed since."""
+        a `DriverError` too if none was begun, or the launch has been resumed or killed since."""
         return self._preemption.finish_preempt(launch, max_cycles)
 
     @checked(launch=a(Launch), gang=FLAG)

@@ -140,7 +140,7 @@ def read_array(table: Table, spec: ArraySpec | None = None, others: tuple[str, .
     Parameters
     ----------
     table : Table
-        With ``file``, or with ``init`` and the keys of `INITS`, ``dtype`` and ``shape``.
+        Table with ``file``, or with ``init`` and the keys of `INITS`, ``dtype`` and ``shape``.
     spec : ArraySpec, optional
         Type and shape where they are given already; the table then has neither.
     others : tuple of str

@@ -15,7 +15,7 @@ __all__ = ["load_geometry"]
 _FIELDS = tuple(field.name for field in dataclasses.fields(Geometry) if field.name != "name")
 _KINDS = (dict.fromkeys(_FIELDS, int) | dict.fromkeys(("bytes_per_cycle", "clock_mhz"), float)
           | dict.fromkeys(("tb_compressor", "grace", "restart", "profile", "checkpoints", "in_place", "traps"), bool))
-"""What each key takes."""
+"""Type of each key."""
 
 
 def _name(table: Table, path: Path) -> str:

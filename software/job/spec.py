@@ -23,7 +23,7 @@ DEFAULT_CYCLES = 50_000_000
 
 @dataclass(frozen=True)
 class Expected:
-    """What an array should hold at the end.
+    """The expected contents of an array at the end.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ class PreemptionSpec:
     other, size, seed : str, str, int
         The shipped kernel that runs meanwhile, or ``hostile``, with the size and seed of its job.
     job : JobFile or None
-        What runs meanwhile is a kernel of the user's own: `other` is the path of its PTX.
+        Job of the user's own kernel that runs meanwhile; `other` is the path of its PTX.
     gang : bool
-        As in `Device.resume`.
+        See `Device.resume`.
     newcomer : bool
         The other kernel is launched first and the request names it: in place, and room is made for it.
     checkpoint : int or None
@@ -162,7 +162,7 @@ class JobFile:
     geometry : Geometry or None
         Instead of a preset.
     max_cycles : int
-        For everything: the kernel, saving, restoring, and what runs meanwhile.
+        Cycle limit for everything: the kernel, saving, restoring, and the kernel that runs meanwhile.
     """
 
     path: Path

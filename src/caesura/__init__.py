@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # which type checkers take for true
 
     __version__: str
 
-# In a checkout `hw`, `sim`, `software` and `constraints` lie beside `src`; installed, they lie beside this file.
+# `hw`, `sim`, `software` and `constraints` lie beside `src` in a checkout, and beside this file once installed.
 if (_root := checkout_root()) is not None:
     __path__.append(_root)
 

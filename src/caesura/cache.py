@@ -1,8 +1,8 @@
 """The folder of what is built once and kept: simulators, SystemVerilog, results that cost minutes.
 
-Where it is, :func:`cache_directory` says; docs/cache.md says what lies there. A file is written under another name and
-moved into place, so that no reader ever sees part of it, and what is loaded as code has a record beside it with a
-checksum: a file that a full disk or a crash cut off is not used, but made again.
+:func:`cache_directory` returns the folder; docs/cache.md describes its contents. A file is written under another name
+and moved into place, so that no reader ever sees part of it. A file that is loaded as code has a record beside it with
+a checksum. If a full disk or a crash has truncated such a file, it is not used, but made again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["RECORD_SUFFIX", "CacheError", "Record", "cache_directory", "digest",
            "record_of", "seal", "sweep", "whole", "work_folder", "write_atomically", "write_packed"]
 
 RECORD_SUFFIX = ".record"
-"""What the name of a record has more than that of its file."""
+"""Suffix of the name of a record after the name of its file."""
 WORK_PREFIX = "work-"
 """Begins the name of a folder in which something is built."""
 
@@ -148,16 +148,16 @@ def locked(path: Path, wait: bool = True, waiting: Callable[[], None] = lambda: 
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of a file of the cache.
+    """The facts about a file of the cache.
 
     Attributes
     ----------
     what : str
         Kind, as `caesura cache` shows it: ``"simulator"``, ...
     design : str
-        What it was made of: a preset, a block.
+        Source of the file: a preset, a block.
     sha256 : str
-        Of the file.
+        Checksum of the file.
     seconds : float or None
         How long it took to make.
     """

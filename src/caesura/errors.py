@@ -1,4 +1,4 @@
-"""What a user can mend, told from what is wrong with us.
+"""Errors that a user can mend, apart from defects of the project.
 
 An exception of class `UserError` is a message for the user: ``str()`` of it says in one line what
 is wrong, where, and what to do. The command line prints it and exits with 2 (or the exit code of
@@ -15,7 +15,7 @@ class UserError(Exception):
     Attributes
     ----------
     exit_code : int
-        Of the command line.
+        Exit code of the command line.
     """
 
     exit_code = 2

@@ -1,4 +1,4 @@
-"""What goes on, for a person who waits: one display for everything, on standard error.
+"""Progress for a person who waits: one display for everything, on standard error.
 
 On a terminal it is one live line with the step, how far it is and the time it has taken; elsewhere (a file, a pipe, a
 notebook) a plain line every ten seconds. A step that took two seconds or more leaves a line with its time. Work
@@ -147,7 +147,7 @@ class Display:
 
 @dataclass(frozen=True)
 class _Step:
-    """What goes on, since when, and how far it is."""
+    """The present work, its start, and its progress."""
 
     text: str
     begun: float

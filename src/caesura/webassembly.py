@@ -54,7 +54,7 @@ class Ended:
 
     @property
     def by_signal(self) -> str:
-        """What to say if a signal ended it; empty if none did."""
+        """Message for a program that a signal ended; empty if none did."""
         if self.code >= 0:
             return ""
         name = signal.Signals(-self.code).name

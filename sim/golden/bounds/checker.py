@@ -70,7 +70,7 @@ class BoundsChecker:
         self._saved: dict[tuple[int, int], tuple[list[WarpTags | None], Shadow | None]] = {}
         self._violation: Violation | None = None
 
-    # What the driver tells
+    # Calls of the driver
 
     def launch(self, slot: int, objects: Iterable[MemoryObject], pointers: Mapping[int, int]) -> None:
         """A kernel is about to start; see `BoundsMonitor`."""
@@ -99,7 +99,7 @@ class BoundsChecker:
         """A fault is being recorded."""
         self._violation = fault.violation if isinstance(fault, BoundsFault) else None
 
-    # What the machine does
+    # Calls of the machine
 
     def parameter(self, slot: int, offset: int) -> int:
         """Return the tag of the parameter word at a byte offset."""
@@ -128,13 +128,13 @@ class BoundsChecker:
         Parameters
         ----------
         address : ndarray of uint32
-            Of all lanes.
+            Addresses of all lanes.
         tags : ndarray of int16 or int
-            Of the addresses.
+            Tags of the addresses.
         size : int
             Bytes of a lane's access.
         access : str
-            As in `Violation`.
+            Kind of access; see `Violation`.
         """
         arrays = self._kernels.get(warp.tb.kernel.index)
         if arrays is None:

@@ -52,7 +52,7 @@ class Build:
     ----------
     warp_size : int
     flags : tuple of str, optional
-        Of the compiler, `FLAGS` unless given.
+        Flags of the compiler, `FLAGS` unless given.
     target : Path, optional
         Where the library goes; into the cache without it.
     unless_elsewhere : bool

@@ -62,7 +62,7 @@ class Compiled:
     ----------
     machine : Execution
     library : CDLL
-        From `load_library`, for the machine's warp size.
+        Library from `load_library`, for the machine's warp size.
     """
 
     def __init__(self, machine: Execution, library: ctypes.CDLL):
@@ -135,7 +135,7 @@ class Compiled:
                 self._pull_warp(warp)
         self._pull_lines(tb)
 
-    # What stopped the engine
+    # Reasons why the engine stopped
 
     def _handle(self, status: int) -> int:
         """Do what is Python's; return the instructions executed by it."""
@@ -180,7 +180,7 @@ class Compiled:
             recorder.add(self._trace[:count].copy())
             self._state["trace_count"] = 0
 
-    # To the engine
+    # Data for the engine
 
     def _push(self) -> None:
         machine = self.machine

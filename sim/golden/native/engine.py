@@ -28,9 +28,9 @@ class Engine:
     Parameters
     ----------
     kind : str
-        ``"numpy"``; ``"compiled"``: built at once if it has to be; ``"auto"``: compiled if it is in the cache,
-        otherwise numpy until a build beside it has ended, which begins when the run turns out to be long. Without a
-        compiler numpy.
+        ``"numpy"``, ``"compiled"`` or ``"auto"``. ``"compiled"`` builds the engine at once if necessary. ``"auto"``
+        uses the compiled engine if it is in the cache. Otherwise it uses numpy; once the run turns out to be long, a
+        build begins beside it, and the engine is used after the build. Without a compiler it uses numpy.
     warp_size : int
 
     Attributes

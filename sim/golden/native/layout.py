@@ -28,7 +28,7 @@ MOST_RECORDS = 80
 
 
 class Handler(enum.IntEnum):
-    """What the engine does with an operation."""
+    """The engine's handler of an operation."""
 
     UNDECODED = 0
     """It was never met: the machine's `Decoder` decodes it."""
@@ -122,8 +122,9 @@ BLOCK = _struct(
     ("shared", "u8"), ("lines", "u8"), ("dirty_lines", "u8"), ("kernel", "u4"), ("launch", "u4"), ("ctaid", "u4", (3,)),
     ("local_base", "u4"), ("warps", "u4"), ("slots", "u4", (32,)), ("pending", "u4"),
     ("traps", "u4"), ("instructions", "u8"))
-"""A TB slot; `lines` and `dirty_lines` point to a bit for each 128-byte line of shared memory that was written, ever
-and since it was last saved as a base; `pending`: its warps are to stop; `traps`: in its kernel's routines."""
+"""A TB slot. `lines` and `dirty_lines` point to one bit per 128-byte line of shared memory. The bits tell which lines
+were written ever, and since the last save of a base. With `pending` its warps have to stop; with `traps` they are in
+their kernel's routines."""
 
 KERNEL = _struct(
     ("operations", "u8"), ("code_words", "u4"), ("trap_base", "u4"), ("shared_bytes", "u4"),

@@ -30,7 +30,7 @@ class Restorer:
     saver : Saver
         Writes what is in the way of TBs that come back.
     counters : dict of str to int
-        By register name; restores add to them.
+        Counters by register name; restores add to them.
     """
 
     def __init__(self, machine: Execution, saver: Saver, counters: dict[str, int]):

@@ -27,7 +27,7 @@ class Saver:
     ----------
     machine : Execution
     counters : dict of str to int
-        By register name; saves add to them.
+        Counters by register name; saves add to them.
 
     Attributes
     ----------

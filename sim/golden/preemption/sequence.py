@@ -30,7 +30,7 @@ class Preemption:
     Attributes
     ----------
     counters : dict of str to int
-        By register name (``save_cycles``, ...).
+        Counters by register name (``save_cycles``, ...).
     saver : Saver
     restorer : Restorer
     """

@@ -1,4 +1,4 @@
-"""What a device reads and writes for the packets of its queues: kernel objects, signals."""
+"""Reads and writes of a device for the packets of its queues: kernel objects, signals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["PacketError", "QueueHost", "count_down", "fetch", "met", "slot_words
 
 
 class QueueHost(Protocol):
-    """What queues need of their device.
+    """The interface of a device to its queues.
 
     Attributes
     ----------

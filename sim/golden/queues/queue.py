@@ -149,7 +149,7 @@ class QueueTable:
     Parameters
     ----------
     g : Geometry
-        With `queues`.
+        Geometry with `queues`.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ class GoldenQueues:
     Parameters
     ----------
     g : Geometry
-        With `queues`.
+        Geometry with `queues`.
     """
 
     def __init__(self, g: Geometry):
@@ -71,7 +71,7 @@ class GoldenQueues:
             self._table.queues[int(path[6])].words[path[9:]] = value
             self._drop(self._table.queues[int(path[6])], host)
 
-    # What they do
+    # Actions of the queues
 
     def step(self, host: QueueHost) -> None:
         """Do what there is to be done."""

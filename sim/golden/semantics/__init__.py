@@ -1,1 +1,1 @@
-"""What each instruction does to the state of an SM."""
+"""The effect of each instruction on the state of an SM."""

@@ -24,7 +24,7 @@ class AtomicOrder:
     Parameters
     ----------
     events : iterable of (shared, kernel, launch, warp, pc, lane)
-        In the order in which each memory changed.
+        Events in the order in which each memory changed.
     """
 
     def __init__(self, events: Iterable[tuple[int, int, int, int, int, int]]):

@@ -26,7 +26,7 @@ _UNITS = {Unit.ALU: alu, Unit.F64: f64, Unit.SFU: sfu, Unit.EXCHANGE: exchange, 
 
 
 class Kind(enum.IntEnum):
-    """What the machine does with an operation."""
+    """The machine's treatment of an operation."""
 
     RUN = 0
     BRANCH = 1
@@ -57,21 +57,21 @@ class Operation:
     guard, invert : int
         Guard predicate number, and all ones if it is negated.
     run : callable
-        Of kind `RUN`: effect on (warp, mask); raises `WarpFault`. Of kind `CALL`: writes the return address.
+        Effect of kind `RUN` on (warp, mask), which raises `WarpFault`. For kind `CALL` it writes the return address.
     atomic : Atomic or None
-        Of kind `ATOMIC`.
+        Atomic operation of kind `ATOMIC`.
     target, reconv, live, barrier, uniform : int
         Of control instructions; `uniform` is the register that holds a return address.
     yields : bool
         Of kind `BARRIER`: the TB may leave the SM there.
     fault : Fault
-        Of kind `FAULT`: raised at issue.
+        Fault of kind `FAULT`, raised at issue.
     recorded : bool
         Appears in the retire trace.
     all_lanes : bool
         Executed by all lanes that have not exited.
     instruction : Instruction or None
-        What was decoded; none of kind `FAULT`.
+        The decoded instruction; None for kind `FAULT`.
     """
 
     __slots__ = ("kind", "guard", "invert", "run", "atomic", "target", "reconv", "live", "barrier", "uniform",

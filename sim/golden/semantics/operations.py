@@ -1,4 +1,4 @@
-"""What operations compute: every `AluOp` on numpy vectors of lanes.
+"""The results of operations: every `AluOp` on numpy vectors of lanes.
 
 Integer operations are written independently of the hardware's; floating-point ones are `FloatUnit.compute`.
 """

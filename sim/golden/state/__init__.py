@@ -1,1 +1,1 @@
-"""What the golden model's SM holds: warps, thread blocks, kernels, memory; nothing here executes."""
+"""The state of the golden model's SM: warps, thread blocks, kernels, memory. Nothing here executes."""

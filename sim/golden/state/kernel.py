@@ -65,16 +65,16 @@ _MOST = (1 << 32) - 1
 
 
 class SavedEntry(NamedTuple):
-    """What the machine remembers of an entry: nothing else in memory is believed to be it.
+    """The machine's own record of an entry. An entry in memory that does not match it is not trusted.
 
     Attributes
     ----------
     generation : int
-        Of the preempt that wrote it.
+        Generation of the preempt that wrote it.
     length, warps : int
         Bytes of its stream, and warps that have a record there.
     side : int
-        On which it stands.
+        Side of the entry on which it stands.
     incremental : bool
         It is an increment.
     registers_stay, lines_stay : bool
@@ -107,7 +107,7 @@ class SavedEntry(NamedTuple):
 
 
 class Base(NamedTuple):
-    """What the machine remembers of the base of a TB (PEP III-C).
+    """The machine's own record of the base of a TB (PEP III-C).
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class Away:
     number : int
         TBs of the SM that have left before it.
     row : int or None
-        Of what it waits for, in `Watches`; None: it waits for its turn, or has nothing left to wait for.
+        Row of its watch in `Watches`. With None it waits for its turn, or has nothing left to wait for.
     ready : bool
         It is to come back.
     """
@@ -141,7 +141,7 @@ class Away:
 
 
 class Profile:
-    """What TBs took that ran on the SM from beginning to end and ended by themselves, together.
+    """The counts of the TBs that ran on the SM from beginning to end and ended by themselves, together.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class Kernel:
     yields : int
         How often TBs have done so.
     profile : Profile
-        What its TBs took.
+        Counts of its TBs.
     switches : Counter of Switch
         How often it was taken off the SM, and brought back.
     recorded : bool

@@ -1,4 +1,4 @@
-"""Lane masks: a bit a lane as an integer, or an array of booleans."""
+"""Lane masks: one bit per lane as an integer, or an array of booleans."""
 
 from __future__ import annotations
 

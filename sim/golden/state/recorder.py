@@ -18,7 +18,7 @@ class Recorder:
     Attributes
     ----------
     cycle, pc : int
-        Of the instruction being executed, set by the machine.
+        Cycle and PC of the present instruction, set by the machine.
     """
 
     def __init__(self):

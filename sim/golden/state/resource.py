@@ -1,4 +1,4 @@
-"""What a thread block (TB) has a range of: registers and shared memory."""
+"""The resources of which a thread block (TB) has a range: registers and shared memory."""
 
 from __future__ import annotations
 

@@ -44,9 +44,9 @@ class Sm:
         The same memory in units of 8, 16, 32 and 64 bits.
     kernels : list of Kernel
     tbs, slots : list
-        What each TB slot and warp slot holds, or None.
+        Contents of each TB slot and warp slot, or None.
     staying : list
-        What stays of preempted TBs (`Staying`) in each row of a table with as many rows as TB slots, or None.
+        State of preempted TBs that stays (`Staying`) by row of a table with as many rows as TB slots, or None.
     ready : deque of Warp
         Warps that can execute, next first.
     recorder : Recorder or None
@@ -58,9 +58,9 @@ class Sm:
         The first since the event was cleared.
     fault_count : int
     number : int
-        Of this SM in the device.
+        Number of this SM in the device.
     watches : Watches
-        What TBs watch, of all SMs of the device.
+        Watches of the TBs on all SMs of the device.
     attention : bool
         A TB may have to be launched, restored or saved before the next instruction.
     """
@@ -145,7 +145,7 @@ class Sm:
         self.staying[self.staying.index(None)] = row
 
     def leave(self, row: Staying) -> None:
-        """What stays of a TB does not any more: its ranges are free."""
+        """Free the ranges of a TB whose state no longer stays."""
         self.staying[self.staying.index(row)] = None
 
     def take_slots(self, tb: ThreadBlock, back: Staying | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What stays on the SM of a preempted thread block (TB): `hw.arch.image.context`, What stays."""
+"""The state of a preempted thread block (TB) that stays on the SM: `hw.arch.image.context`, What stays."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Staying:
         As it was stopped; it is not on the SM any more, its ranges that stay are.
     stay : Stay
     mechanism : Mechanism
-        Of its preempt.
+        Mechanism of its preempt.
     scramble : bool
     masks : dict of int to int
-        By warp that has not exited: a bit for each register that the mechanism would have saved.
+        Mask per warp that has not exited: one bit for each register that the mechanism would have saved.
     crc : int
         Checksum of the entry of its image.
     """

@@ -64,7 +64,7 @@ class Warp:
     between : bool
         Parked elsewhere than at a preemption point.
     live_vector : int
-        What the preemption point or barrier it stopped at says to save.
+        Live registers to save, according to the preemption point or barrier at which it stopped.
     after_pp : bool
         The last instruction was a `pp` that stops the warp: its `pp.div` comes next.
     returned : bool
@@ -72,7 +72,7 @@ class Warp:
     slot : int
         Warp slot of the SM.
     tags : WarpTags or None
-        Of its registers, where bounds are checked and it has executed.
+        Tags of its registers, if bounds are checked and it has executed.
     """
 
     def __init__(self, g: Geometry, tb: ThreadBlock, index: int, launched: int):
@@ -204,7 +204,7 @@ class ThreadBlock:
     whole : bool
         That was its beginning.
     tags : Shadow or None
-        Of its shared memory, where bounds are checked and it has been accessed.
+        Tags of its shared memory, if bounds are checked and it has been accessed.
     """
 
     def __init__(self, g: Geometry, kernel: Kernel, launch_id: int):

@@ -1,4 +1,4 @@
-"""What thread blocks (TBs) watch: one 128-byte segment of memory each, and whether that was written since.
+"""The watches of thread blocks (TBs): one 128-byte segment of memory each, and whether it was written since.
 
 The SMs of a device have one board, since each may write what a TB of another one watches. An SM has a row of it for
 each TB slot and for each row of its watch table. The compiled engine reads the board, and fires.
@@ -13,7 +13,7 @@ from caesura.hw.arch.geometry import SEGMENT_BYTES, Geometry
 __all__ = ["Watches"]
 
 NONE = 0xFFFF_FFFF
-"""In the place of a segment."""
+"""Value for no segment."""
 
 
 class Watches:

@@ -1,4 +1,4 @@
-"""What commands write as JSON: each object as a dataclass, for `software.schema`, and which command writes which."""
+"""The JSON that commands write: each object as a dataclass, for `software.schema`, and the objects of each command."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ __all__ = ["CodeBench", "CompileBench", "CtxbackBench", "GpuBench"]
 
 @dataclass
 class PtxasCode:
-    """What ptxas makes of the same PTX."""
+    """The result of ptxas for the same PTX."""
 
     registers: int
     instructions: int

@@ -139,7 +139,7 @@ class LimitsBench:
 
 @dataclass
 class KillBound:
-    """What a kill takes at most, in cycles."""
+    """The upper bound of a kill, in cycles."""
 
     left: int
     idle: int

@@ -16,7 +16,7 @@ Means = dict[str, float]
 
 @dataclass(kw_only=True)
 class OfGeometry:
-    """What a result says of its geometry."""
+    """The geometry of a result."""
 
     preset: Annotated[str, "name of the geometry"]
     geometry: Annotated[Geometry | None, "all sizes; null for a preset"]
@@ -24,7 +24,7 @@ class OfGeometry:
 
 @dataclass(kw_only=True)
 class Campaign(OfGeometry):
-    """What results say from which `--resume` goes on, with the same settings and the same code."""
+    """The results from which `--resume` goes on, with the same settings and the same code."""
 
     size: Annotated[str, "of the jobs"]
     met: Annotated[bool, "nothing is missing, all results are right, and limits are kept"]
@@ -32,7 +32,7 @@ class Campaign(OfGeometry):
 
 @dataclass(kw_only=True)
 class Measured:
-    """What each row says of its kernel."""
+    """The kernel of a row."""
 
     kernel: str
     code: Annotated[str, "hash of its machine code and launch"]
@@ -101,7 +101,7 @@ class MechanismRow:
 
 @dataclass(kw_only=True)
 class OverheadRow:
-    """What preemption points cost that are never taken; one with an `error` has no figures."""
+    """The cost of preemption points that are never taken; a row with an `error` has no figures."""
 
     kernel: str
     code: Annotated[str, "hash of its machine code and launch", MAY_LACK]

@@ -46,7 +46,7 @@ class CriticalPath:
 
 @dataclass(kw_only=True)
 class Mapped(Cells):
-    """What a block takes of a device."""
+    """The cells of a device that a block uses."""
 
     parts: Annotated[dict[str, Cells], "by submodule"]
     lacking: Annotated[dict[str, tuple[int, int]], "what it takes and what there is, by column, where that is too "
@@ -55,7 +55,7 @@ class Mapped(Cells):
 
 @dataclass(kw_only=True)
 class Placed(Mapped):
-    """What a block takes, and how fast it is."""
+    """The size and the speed of a block."""
 
     mhz: Annotated[float | None, "null if nothing was placed"]
     path: Annotated[CriticalPath | None, "null if nothing was placed"]
@@ -116,7 +116,7 @@ class BoardIdentity:
 
 @dataclass(kw_only=True)
 class AreaRow(Cells):
-    """What a part takes."""
+    """The size of a part."""
 
     block: str
 

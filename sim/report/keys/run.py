@@ -16,7 +16,7 @@ __all__ = ["Preemption", "PreemptionFigures", "Report", "Run"]
 
 @dataclass
 class Report:
-    """What a preempt or a checkpoint took."""
+    """The cost of a preempt or a checkpoint."""
 
     mechanism: str
     patience: Annotated[int | str | None, "cycles of drain that it was given, or `unlimited`; null with `occupied` and "
@@ -46,7 +46,7 @@ class Report:
 
 @dataclass
 class Resume:
-    """What a resume took."""
+    """The cost of a resume."""
 
     restore_cycles: Annotated[int | None, "request until all thread blocks run"]
     resume_cycles: Annotated[int | None, "request until the first instruction"]
@@ -90,7 +90,7 @@ class SavedTb:
 
 @dataclass
 class PreemptionFigures:
-    """What a preemption took; its cycles are the kernel's own."""
+    """The cost of a preemption; its cycles are the kernel's own."""
 
     at: Annotated[int, "cycle of the request, from the launch"]
     correct: Annotated[bool | None, "verdict on the kernel that ran meanwhile, and those that ran while it was away; "
@@ -150,7 +150,7 @@ class CountedKernel(KernelUse):
 
 @dataclass
 class Counted:
-    """What was counted of the machine."""
+    """The counts of the machine."""
 
     cycles: int
     ipc: Annotated[float, "warp instructions per cycle, of all SMs together"]

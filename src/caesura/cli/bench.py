@@ -31,7 +31,7 @@ markdown_option = click.option("--markdown", type=OUTPUT, help="Write the tables
 
 
 size_option = click.option("--size", default="small", show_default=True, type=Choice(SIZES))
-seed_option = click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Of the moments.")
+seed_option = click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Seed of the moments.")
 jobs_option = click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes.")
 _WAIT = Choice([mechanism.label for mechanism in Mechanism if mechanism.has(Capability.STOPS_AT_POINTS)])
 waiting_option = click.option("--mechanism", "mechanisms", multiple=True, type=_WAIT,
@@ -163,7 +163,7 @@ def _check_fit(g: Geometry, kernels: Sequence[str] = ()) -> None:
 @geometry_option()
 @json_option
 def bench_devices(counts, rounds, geometry, as_json):
-    """What a simulated cycle costs with more SMs, and what threads gain; the cost next to its limit."""
+    """The cost of a simulated cycle with more SMs, next to its limit, and the gain by threads."""
     from caesura.sim.bench import devices as module
 
     chosen = counts or module.COUNTS
@@ -177,7 +177,8 @@ def bench_devices(counts, rounds, geometry, as_json):
 @click.option("--kernel", "kernels", multiple=True, type=Choice(list(KERNELS)),
               help="May be given more than once  [default: pathfinder, matmul, hotspot, nbody]")
 @size_option
-@click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="Of which the fastest counts.")
+@click.option("--rounds", default=3, show_default=True, type=click.IntRange(1),
+              help="Number of rounds; the fastest counts.")
 @geometry_option()
 @json_option
 def bench_speed(kernels, size, rounds, geometry, as_json):
@@ -236,7 +237,7 @@ def bench_limits(kernels, size, geometry, as_json):
 @click.option("--kernel", "kernels", multiple=True, type=Choice(list(KERNELS)),
               help="May be given more than once  [default: hotspot, vecadd, matmul, bfs, nbody, histogram, "
               "as far as they fit]")
-@click.option("--moments", default=10, show_default=True, type=click.IntRange(1), help="Of each kernel's run.")
+@click.option("--moments", default=10, show_default=True, type=click.IntRange(1), help="Moments in each kernel's run.")
 @click.option("--queued", is_flag=True, help="Reset packets in a queue of a device of two such SMs, too.")
 @size_option
 @geometry_option()
@@ -282,7 +283,7 @@ def bench_cycles(folder, presets, kernels, record, jobs, as_json):
 @click.option("--mechanism", "mechanisms", multiple=True, type=Choice([m.label for m in Mechanism]),
               help="May be given more than once  [default: all]")
 @click.option("--preemptions", default=50, show_default=True, type=click.IntRange(1),
-              help="Of each kernel with each mechanism.")
+              help="Preemptions of each kernel with each mechanism.")
 @size_option
 @seed_option
 @jobs_option
@@ -308,7 +309,7 @@ def bench_mechanisms(kernels, mechanisms, preemptions, size, seed, jobs, picture
     "caesura bench patience --moments 30 --share 1/32 --share 1/8 --jobs 2"))
 @kernels_option
 @waiting_option
-@click.option("--moments", default=100, show_default=True, type=click.IntRange(1), help="Of each kernel.")
+@click.option("--moments", default=100, show_default=True, type=click.IntRange(1), help="Moments of each kernel.")
 @click.option("--share", "shares", multiple=True, type=Share(),
               help="Measure this share of the resident TBs' bus time as patience, too. May be given more than once.")
 @size_option
@@ -338,7 +339,8 @@ def bench_patience(kernels, mechanisms, moments, shares, size, seed, jobs, markd
 @waiting_option
 @click.option("--interval", "intervals", multiple=True, type=click.IntRange(4),
               help="Estimated cycles between points. May be given more than once  [default: 250, 500, 1000, 2000]")
-@click.option("--moments", default=10, show_default=True, type=click.IntRange(1), help="Of each kernel and placement.")
+@click.option("--moments", default=10, show_default=True, type=click.IntRange(1),
+              help="Moments of each kernel and placement.")
 @size_option
 @seed_option
 @jobs_option
@@ -347,7 +349,7 @@ def bench_patience(kernels, mechanisms, moments, shares, size, seed, jobs, markd
 @resume_option
 @geometry_option()
 def bench_points(kernels, mechanisms, intervals, moments, size, seed, jobs, markdown, as_json, resume, geometry):
-    """What preemption points by estimated cycles give, and cost, next to points by instructions.
+    """The gain and the cost of preemption points by estimated cycles, next to points by instructions.
 
     The file of --json is written anew after each kernel.
     """
@@ -363,7 +365,7 @@ def bench_points(kernels, mechanisms, intervals, moments, size, seed, jobs, mark
     "caesura bench estimates --preset ecp5 --kernel collatz --moments 10",
     "caesura bench estimates --jobs 2 --markdown docs/estimates.md"))
 @kernels_option
-@click.option("--moments", default=30, show_default=True, type=click.IntRange(1), help="Of each kernel.")
+@click.option("--moments", default=30, show_default=True, type=click.IntRange(1), help="Moments of each kernel.")
 @size_option
 @seed_option
 @jobs_option
@@ -372,7 +374,7 @@ def bench_points(kernels, mechanisms, intervals, moments, size, seed, jobs, mark
 @resume_option
 @geometry_option()
 def bench_estimates(kernels, moments, size, seed, jobs, markdown, as_json, resume, geometry):
-    """What the driver estimates a drain and a switch to take, next to what they take.
+    """The driver's estimates of a drain and a switch, next to the measured times.
 
     The file of --json is written anew after each kernel.
     """
@@ -397,7 +399,7 @@ def bench_estimates(kernels, moments, size, seed, jobs, markdown, as_json, resum
 @resume_option
 @geometry_option()
 def bench_checkpoints(kernels, mechanisms, size, jobs, markdown, as_json, resume, geometry):
-    """What an increment saves, by the time since its base, next to a preempt that saves everything.
+    """The saved bytes of an increment by the time since its base, next to a preempt that saves everything.
 
     The file of --json is written anew after each kernel.
     """
@@ -412,7 +414,7 @@ def bench_checkpoints(kernels, mechanisms, size, jobs, markdown, as_json, resume
     "caesura bench traps --kernel hotspot --kernel matmul", "caesura bench traps --jobs 2 --markdown docs/ctxback.md"))
 @kernels_option
 @click.option("--mechanism", default="live+cp", show_default=True, type=_WAIT)
-@click.option("--moments", default=5, show_default=True, type=click.IntRange(1), help="Of each run.")
+@click.option("--moments", default=5, show_default=True, type=click.IntRange(1), help="Moments of each run.")
 @size_option
 @jobs_option
 @markdown_option
@@ -420,7 +422,7 @@ def bench_checkpoints(kernels, mechanisms, size, jobs, markdown, as_json, resume
 @resume_option
 @geometry_option()
 def bench_traps(kernels, mechanism, moments, size, jobs, markdown, as_json, resume, geometry):
-    """What preemption routines save, and how long it takes, next to preemption points.
+    """The savings and the time of preemption routines, next to preemption points.
 
     The file of --json is written anew after each kernel.
     """
@@ -436,7 +438,7 @@ def bench_traps(kernels, mechanism, moments, size, jobs, markdown, as_json, resu
     "caesura bench in-place --pair hotspot-find_k --pair find_k-hotspot",
     "caesura bench in-place --jobs 2 --markdown docs/in-place.md"))
 @click.option("--pair", "pairs", multiple=True, type=KernelPair(),
-              help="Who is preempted, and for whom; may be given more than once  [default: those of docs/in-place.md]")
+              help="The preempted kernel and the newcomer; may be given more than once  [default: those of docs/in-place.md]")
 @size_option
 @jobs_option
 @markdown_option
@@ -464,7 +466,7 @@ def bench_in_place(pairs, size, jobs, markdown, as_json, resume, geometry):
 @markdown_option
 @json_option
 def bench_area(sections, geometry, markdown, as_json):
-    """What an SM takes of an ECP5, the sum of its parts, with and without the preemption unit."""
+    """The area of an SM on an ECP5, as the sum of its parts, with and without the preemption unit."""
     from caesura.sim.bench import area as module
     _check(module, None, markdown)
     with progress_lines() as progress:
@@ -509,7 +511,7 @@ def bench_ctxback(kernels, isa, geometry, picture, markdown, as_json):
 @kernels_option
 @size_option
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0),
-              help="Of the inputs, and of the first random kernel.")
+              help="Seed of the inputs, and of the first random kernel.")
 @click.option("--random", default=200, show_default=True, type=click.IntRange(0), help="Random kernels besides.")
 @markdown_option
 @json_option
@@ -527,7 +529,7 @@ def bench_gpu(kernels, size, seed, random, markdown, as_json):
     "caesura bench contexts --samples 20 --json c.json",
     "caesura bench contexts --samples 20 --json c.json --resume"))
 @kernels_option
-@click.option("--samples", default=100, show_default=True, type=click.IntRange(1), help="Of each kernel.")
+@click.option("--samples", default=100, show_default=True, type=click.IntRange(1), help="Samples of each kernel.")
 @size_option
 @seed_option
 @jobs_option
@@ -556,7 +558,7 @@ def bench_contexts(kernels, samples, size, seed, jobs, as_json, resume, picture,
 @click.option("--size", "sizes", multiple=True, type=click.IntRange(100),
               help="Instructions of a large kernel; may be given more than once  [default: 1000, 3000, 10000, 30000, "
                    "unless kernels are given]")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the large kernels.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the large kernels.")
 @click.option("--registers", type=click.IntRange(1, MAX_REGISTERS), help="Budget of vector registers of theirs.")
 @markdown_option
 @json_option

@@ -17,7 +17,7 @@ from .outputs import OUTPUT
 __all__ = ["bench_group"]
 
 seed_option = click.option("--seed", default=1, show_default=True, type=click.IntRange(0),
-                           help="Of inputs and moments, and of the model.")
+                           help="Seed of inputs, moments and the model.")
 
 
 def _check(report, picture: Path | None, markdown: Path | None) -> None:
@@ -55,7 +55,7 @@ def _hand_on(report, result: dict, as_json: JsonTarget, markdown: Path | None = 
 @geometry_option()
 @json_option
 def bench_calibrate(kernels, moments, output, seed, geometry, as_json):
-    """What thread blocks and switches cost on the RTL of an SM: what the model of a GPU works with.
+    """The cost of thread blocks and switches on the RTL of an SM, for the model of a GPU.
 
     What was measured of the same simulator, kernel and settings is not measured again.
     """

@@ -18,7 +18,7 @@ from .outputs import OUTPUT
 __all__ = ["SIMULATED", "baud_option", "board_group", "opened_board"]
 
 SIMULATED = "simulated"
-"""In the place of a port: a board under Verilator."""
+"""Value in the place of a port: a board under Verilator."""
 
 baud_option = click.option("--baud", type=click.IntRange(1, 12_000_000), default=boards.BAUD, show_default=True,
                            help="Bits a second of the board's serial line.")
@@ -55,7 +55,7 @@ def board_group():
               help="KiB of memory on the chip.")
 @click.option("--leave-out", type=Choice(("preemption", "machine")),
               help="Put nothing in the place of the preemption engine, or of the whole SM.")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Of the placer.")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the placer.")
 @click.option("--place/--no-place", default=True, show_default=True, help="Place and route, or count cells only.")
 @click.option("--parts", is_flag=True, help="Say what the submodules take.")
 @baud_option

@@ -25,7 +25,7 @@ KINDS = {"verilator": "simulator", "sv": "SystemVerilog", "kernels": "compiled k
          "golden": "engine of the golden model", "synth": "result of synthesis", "cycles": "measured rows",
          "costs": "measured costs", "board": "netlist, timing or bitstream of a board",
          "reports": "report of a defect", "passed": "passed test"}
-"""What the files of a folder are, where no record says it."""
+"""Kinds of the files of a folder, for files without a record."""
 DAY = 86_400.0
 
 

@@ -1,4 +1,4 @@
-"""What the commands share: exit codes, options, progress, and how they are parsed."""
+"""The parts that commands share: exit codes, options, progress, and parsing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Choice(click.Choice):
 
 
 _MOST_DIGITS = 20
-"""Of a number of cycles that may be one."""
+"""Limit for the digits of a number that may be a number of cycles."""
 
 
 class Range(click.FloatRange):

@@ -1,16 +1,15 @@
-"""The one place where errors end: what a user can mend as one message, everything else as a report.
+"""The one place where errors end: errors that a user can mend as one message, everything else as a report.
 
-=====================================  =========  =============================================================
-what arrives                           exit code  what is printed
-=====================================  =========  =============================================================
-`errors.UserError`             2          its message (a kernel's fault: 3)
-an option or argument that is wrong    2          what is wrong, and where help is
-`OSError`                              2          the file and what the system says
-`MemoryError`                          2          that memory ran out, and what to do
-an interrupt (Ctrl-C)                  130        ``interrupted``
-SIGTERM                                143        nothing
-a reader that goes away (``| head``)   1          nothing
-anything else                          70         that it is a defect of ours, and what to report
+Each kind of error has an exit code and an output:
+
+* `errors.UserError` exits with 2, a kernel's fault with 3, and prints its message;
+* a wrong option or argument exits with 2, and prints the mistake and the place of the help;
+* an `OSError` exits with 2, and prints the file and the words of the system;
+* a `MemoryError` exits with 2, and prints that memory ran out, and a remedy;
+* an interrupt (Ctrl-C) exits with 130, and prints ``interrupted``;
+* SIGTERM exits with 143, and prints nothing;
+* a reader that goes away (``| head``) exits with 1, and prints nothing;
+* any other error exits with 70, and prints that it is a defect of the project, and what to report.
 =====================================  =========  =============================================================
 """
 

@@ -24,7 +24,7 @@ __all__ = ["export_command"]
 @click.option("-o", "--output", type=OUTPUT, help="The file  [default: the module's name with .sv]")
 @click.option("--list", "listed", is_flag=True, help="List the blocks, and their parameters.")
 @click.option("--flat", is_flag=True, help="A port for each field, rather than packed structures in a package.")
-@click.option("--observe", is_flag=True, help="With the ports that only simulations look at.")
+@click.option("--observe", is_flag=True, help="Add the ports that only simulations use.")
 @click.option("--name", help="Name of the module, with which those of all its parts begin  [default: the block's]")
 @geometry_option("tiny")
 def export_command(block: str | None, parameters: tuple[str, ...], output: Path | None, listed: bool, flat: bool,

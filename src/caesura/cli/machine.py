@@ -34,7 +34,7 @@ def geometry_option(default: str | None = "gtx480", note: str = "") -> Callable[
     default : str, optional
         The preset unless one is given; None is passed if there is none.
     note : str
-        What is so by default, for the help.
+        Default value, for the help.
     """
     def decorate(command: Callable) -> Callable:
         @click.option("--preset", "preset_name", type=Choice(list(PRESETS)),

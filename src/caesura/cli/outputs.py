@@ -1,4 +1,4 @@
-"""What commands write: files that are judged before the work begins, and JSON, which is the same everywhere.
+"""The outputs of commands: files that are judged before the work begins, and JSON, which is the same everywhere.
 
 ``--json`` alone, and ``--json -``, put the object in the report's place on standard output; ``--json FILE`` writes it
 into a file beside the report. Its first key is ``schema``.

@@ -1,4 +1,4 @@
-"""What ``caesura run`` and ``caesura preempt`` share: their options, and how a run is made of them."""
+"""The parts that ``caesura run`` and ``caesura preempt`` share: their options, and how a run is made of them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class RunOptions:
         Job file, and which kernel of the file it is for.
     at : tuple of int
     other, other_job : str, Path
-        What runs meanwhile: a shipped kernel, or a file and its job.
+        Kernel that runs meanwhile: a shipped one, or a file and its job.
     mechanism : str
     patience, grace : int or str
     restart, incremental, in_place, newcomer, trap, scramble, gang : bool
@@ -75,7 +75,7 @@ class RunOptions:
     eviction_check : bool
     checkpoint, announced : int
     size, seed : str, int
-        Of jobs of shipped kernels.
+        Size and seed for jobs of shipped kernels.
     geometry : Geometry
     backend : str
     board, baud : str, int
@@ -168,18 +168,19 @@ _OPTIONS: tuple[Callable, ...] = (
     click.option("--kernel", help="Which kernel of the file  [default: the job file's entry, else the only one]"),
     click.option("--at", multiple=True, type=click.IntRange(0),
                  help="Take the SM away when the kernel has run for so many cycles; may be given more than once."),
-    click.option("--with", "other", type=NAME_OR_FILE, help="What has the SM meanwhile: a shipped kernel, `hostile`, "
-                 "which overwrites all registers and shared memory, or a file  [default: hostile]"),
+    click.option("--with", "other", type=NAME_OR_FILE, help="Kernel that runs meanwhile. It is a shipped "
+                 "one, one of a file, or `hostile`, which overwrites all registers and shared memory  "
+                 "[default: hostile]"),
     click.option("--with-job", "other_job", type=_IN, help="Job file of the file of --with."),
     click.option("--mechanism", type=Choice([m.label for m in Mechanism]), help="[default: live]"),
     patience_option,
     grace_option,
-    click.option("--restart", is_flag=True, help="Nothing is saved of thread blocks: they stop at once and begin anew "
-                 "later. Of idempotent kernels only."),
-    click.option("--incremental", is_flag=True, help="Of thread blocks that have been saved before only what they have "
-                 "written since is saved."),
-    click.option("--in-place", is_flag=True, help="Registers and shared memory stay on the SM as long as nobody needs "
-                 "their room. Of geometries with in_place only."),
+    click.option("--restart", is_flag=True, help="Save nothing of thread blocks: they stop at once and begin anew "
+                 "later. Only for idempotent kernels."),
+    click.option("--incremental", is_flag=True, help="Save only what thread blocks have written since they were last "
+                 "saved."),
+    click.option("--in-place", is_flag=True, help="Registers and shared memory stay on the SM as long as their room "
+                 "is not needed. Only for geometries with in_place."),
     click.option("--newcomer", is_flag=True, help="In place, and room is made for the kernel of --with, which is "
                  "launched before the SM is taken away."),
     click.option("--routines", type=Choice(list(ROUTINES)),
@@ -194,8 +195,8 @@ _OPTIONS: tuple[Callable, ...] = (
     click.option("--scramble", is_flag=True, help="Registers that are not saved come back as random bits, and lanes "
                  "that have exited changed."),
     click.option("--gang", is_flag=True, help="TBs start together when all are back, rather than each when it is."),
-    click.option("--size", type=Choice(SIZES), help="Of jobs of shipped kernels  [default: small]"),
-    click.option("--seed", type=click.IntRange(0), help="Of jobs of shipped kernels  [default: 1]"),
+    click.option("--size", type=Choice(SIZES), help="Size of jobs of shipped kernels  [default: small]"),
+    click.option("--seed", type=click.IntRange(0), help="Seed of jobs of shipped kernels  [default: 1]"),
     geometry_option(None, "the job file's, else gtx480"),
     click.option("--backend", type=Choice(BACKENDS), help="Where it runs  [default: the job file's, else rtl]"),
     click.option("--board", metavar="PORT", help="Run on the board on this serial port (docs/board.md); `simulated`: "

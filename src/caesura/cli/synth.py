@@ -21,7 +21,7 @@ _TARGETS = ("ecp5", "ice40", "xilinx")
 @click.argument("blocks", metavar="BLOCK...", nargs=-1)
 @click.option("--list", "listed", is_flag=True, help="List the blocks.")
 @click.option("--target", type=Choice(_TARGETS), default="ecp5", show_default=True, help="The family of FPGAs.")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Of the placer.")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the placer.")
 @click.option("--place/--no-place", default=True, show_default=True, help="Place and route, which gives the frequency.")
 @click.option("--parts", is_flag=True, help="Say what the submodules of each block take.")
 @click.option("--markdown", type=OUTPUT, help="Write the table into a Markdown file: between its marks, or into a new "
@@ -29,7 +29,7 @@ _TARGETS = ("ecp5", "ice40", "xilinx")
 @geometry_option("ecp5")
 @json_option
 def synth_command(blocks, listed, target, seed, place, parts, markdown, geometry, as_json):
-    """What blocks take of an FPGA, how fast they are there, and their critical paths.
+    """The size of blocks on an FPGA, their speed there, and their critical paths.
 
     Each is synthesised by Yosys and, for ecp5 and ice40, placed and routed by nextpnr, by itself: its ports are
     registered (docs/synthesis.md).
