@@ -90,7 +90,7 @@ class JobResult:
     missed : list of int
         Cycles at which the kernel was to be preempted and had finished before anything was saved.
     verdicts : list of Verdict
-        Wrong elements of each array with something expected.
+        Verdict on each array with expected contents.
     arrays : dict of str to ndarray
         Every array argument at the end.
     uncompared : tuple of str

@@ -438,7 +438,8 @@ def bench_traps(kernels, mechanism, moments, size, jobs, markdown, as_json, resu
     "caesura bench in-place --pair hotspot-find_k --pair find_k-hotspot",
     "caesura bench in-place --jobs 2 --markdown docs/in-place.md"))
 @click.option("--pair", "pairs", multiple=True, type=KernelPair(),
-              help="The preempted kernel and the newcomer; may be given more than once  [default: those of docs/in-place.md]")
+              help="The preempted kernel and the newcomer; may be given more than once  "
+                   "[default: those of docs/in-place.md]")
 @size_option
 @jobs_option
 @markdown_option
