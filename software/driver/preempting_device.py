@@ -69,7 +69,8 @@ class PreemptingDevice(AddressSpace):
             Keep registers and shared memory on the SM. They are written to memory when others need the room, or when a
             later preempt of the launch without `in_place` asks for it (Lin et al. III-A; docs/python.md).
         newcomer : Launch, optional
-            Launch for whose thread blocks room is made: only the state in their way leaves the SM.
+            Launch whose thread blocks that have not begun need room. The preempt is in place, except for the state in
+            their way.
         trap : bool
             Stop warps in the preemption routines of their kernel, which must have been compiled with routines
             (docs/ctxback.md). Patience is unlimited then, unless given.
@@ -199,8 +200,7 @@ class PreemptingDevice(AddressSpace):
         launch : Launch
         gang : bool
             Start the TBs together, when all for which there is room are back, rather than each as soon as it is back.
-            The
-            first instruction comes later, but the restore has the bus to itself.
+            The first instruction comes later, but the restore has the bus to itself.
         max_cycles : int
 
         Raises
@@ -209,8 +209,7 @@ class PreemptingDevice(AddressSpace):
             If the launch is not preempted or its context cannot be read.
         CycleLimit
             If it takes longer than `max_cycles`, for example because other launches leave no room. The resume goes on,
-            and
-            `finish_resume`, a `preempt` of others, or `abort` can follow.
+            and `finish_resume`, a `preempt` of others, or `abort` can follow.
         """
         limit = whole_number(max_cycles, "max_cycles")
         self._preemption.begin_resume(launch, gang=gang)
@@ -225,8 +224,7 @@ class PreemptingDevice(AddressSpace):
     @checked(launch=a(Launch))
     def finish_resume(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> ResumeReport:
         """Wait for the end of a resume that was begun; returns and raises what `resume` does. Raises a `DriverError`
-        too
-        if none was begun, or the launch has been preempted since."""
+        too if none was begun, or the launch has been preempted since."""
         return self._preemption.finish_resume(launch, max_cycles)
 
     @checked(launch=a(Launch))
@@ -259,12 +257,10 @@ class PreemptingDevice(AddressSpace):
     @checked(launch=a(Launch))
     def kill(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """End a launch in any state: running, being preempted or resumed, or preempted. A launch that has ended stays
-        as
-        it is.
+        as it is.
 
         Its TBs leave the SM at once. The memory of the launch is free only after all memory requests of the TBs have
-        been
-        answered.
+        been answered.
 
         Raises
         ------
@@ -276,8 +272,7 @@ class PreemptingDevice(AddressSpace):
     @checked(launch=a(Launch))
     def release_slot(self, launch: Launch, max_cycles: int = DEFAULT_CYCLES) -> None:
         """Take the kernel slot of a preempted launch, whose whole state is in memory. The next call with the launch
-        gives
-        it a slot again. A launch that finds all slots in use takes the first one whose launch can do without.
+        gives it a slot again. A launch that finds all slots in use takes the first one whose launch can do without.
 
         Raises
         ------
@@ -291,8 +286,7 @@ class PreemptingDevice(AddressSpace):
     @checked(launch=a(Launch), parts=WHOLES)
     def move(self, launch: Launch, parts: Sequence[int], max_cycles: int = DEFAULT_CYCLES) -> None:
         """Move thread blocks of a preempted launch to other SMs: each SM takes the saved part of another SM, with its
-        local
-        memory. The launch loses its kernel slot (`release_slot`).
+        local memory. The launch loses its kernel slot (`release_slot`).
 
         Parameters
         ----------
@@ -316,8 +310,8 @@ class PreemptingDevice(AddressSpace):
         be as that device left it.
 
         The launch then is preempted, and `resume` brings it back. It holds all memory that it is known to use until it
-        has
-        finished (`array_at` makes arrays of this memory). Adopt before anything is loaded or allocated on this device.
+        has finished (`array_at` makes arrays of this memory). Adopt before anything is loaded or allocated on this
+        device.
 
         Parameters
         ----------
@@ -362,8 +356,7 @@ class PreemptingDevice(AddressSpace):
             None: nothing is preempted, and a priority only sets the order in which kernels begin.
         options
             Patience, grace and other options of `preempt`. A kernel of a stream without preemption routines is
-            preempted
-            without `trap`. One whose bases have another `scramble` is preempted without `incremental`.
+            preempted without `trap`. One whose bases have another `scramble` is preempted without `incremental`.
 
         Raises
         ------
