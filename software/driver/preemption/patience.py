@@ -18,8 +18,8 @@ SHARE = Fraction(1, 512)
 def default_patience(launch: Launch, mechanism: Mechanism) -> int:
     """Return the default patience of a preempt, in cycles.
 
-    It is 0 with a mechanism that compresses, since dead registers compress well at any place, and a wait for a point
-    gains little. With others it is a share of the cost of stopping at once and saving all that is allocated.
+    It is 0 with a mechanism that compresses: the dead registers of a stopped warp are compressed too, so a wait for a
+    point gains little. With others it is a share of the cost of stopping at once and saving all that is allocated.
     """
     return 0 if mechanism.has(Capability.COMPRESSES) else bus_share(launch)
 
