@@ -162,7 +162,6 @@ class PreemptingDevice(AddressSpace):
     @checked(launch=a(Launch))
     def resident_tbs(self, launch: Launch) -> list[int]:
         """Return the launch ids of the thread blocks of a launch that are on the SM, the oldest first. It takes the
-
         cycles of some register accesses per warp slot."""
         return self._preemption.resident_tbs(launch)
 
