@@ -58,6 +58,18 @@ def test_strings_pragmas_and_drawings_are_not_and_later_paragraphs_need_no_verb(
     assert broken(source, ".py", tmp_path) == []
 
 
+TABLE = "====  ======\nName  Use\n====  ======\na      a: b: c\n\nOf x, y\n====  ======\n"
+
+
+@pytest.mark.parametrize("source", [f'"""A block.\n\n{TABLE}"""\n', f'"""A block:\n{TABLE}\nIt has rows: two.\n"""\n'])
+def test_a_simple_table_ends_a_paragraph_and_is_no_prose(source, tmp_path):
+    assert broken(source, ".py", tmp_path) == []
+
+
+def test_what_comes_after_a_simple_table_is_prose(tmp_path):
+    assert broken(f'"""A block:\n{TABLE}\nOf x, y.\n"""\n', ".py", tmp_path) == [OF]
+
+
 def test_pages_are_read_but_for_code_tables_headings_and_addresses(tmp_path):
     page = "# Of all, one\n\n| Of all, one |\n\n```\nOf all, one\n```\n\n* Of all,\n  one.\n\n[one](a:%20b:%20c)\n"
     assert broken(page, ".md", tmp_path) == [OF]

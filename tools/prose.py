@@ -37,6 +37,8 @@ _PER = re.compile(rf"\b(an?|one|two|three|four|five|\d+(?:[.,]\d+)*) (?!(?:is|wa
                   rf"has|as|at|on|than|from|and|or|that|which|what)\b)[\w-]+ an? ({_UNITS})\b(?!-)")
 _NAMED = re.compile(r"\*{0,2}[\w`][\w`, .\[\]*]* : ")
 """The line of a docstring that names a parameter, an attribute or a port."""
+_RULER = re.compile(r"=+(\s+=+)+")
+"""A rule of a simple table of reStructuredText; a table ends with a rule before an empty line."""
 
 
 class Text(NamedTuple):
@@ -115,16 +117,19 @@ def paragraphs(source: str, first: int, docstring: bool) -> Iterator[Text]:
     """Yield the paragraphs of a docstring or a page that starts at a line, without tables, code and headings."""
     lines = source.splitlines()
     block: list[str] = []
-    begin, kind, fenced, literal = first, "docstring" if docstring else "other", False, False
+    begin, kind = first, "docstring" if docstring else "other"
+    fenced = literal = table = False
     for number, line in enumerate([*lines, ""], first):
         bare, indent = line.strip(), len(line) - len(line.lstrip())
         following = lines[number - first + 1].strip() if number - first + 1 < len(lines) else ""
         fenced ^= bare.startswith("```")
         literal = literal and (not bare or indent > 0)
         rule = re.fullmatch(r"-{3,}|={3,}", bare) or docstring and re.fullmatch(r"-{3,}|={3,}", following)
-        named = docstring and bool(_NAMED.match(line))
+        ruler = docstring and _RULER.fullmatch(bare)
+        table = table or bool(ruler)
+        named = docstring and not table and bool(_NAMED.match(line))
         item = re.match(r"([*-]|\d+\.) ", bare)
-        code = fenced or literal or rule or bare.startswith(("|", ">>>", "```", "#", "<", "!["))
+        code = fenced or literal or table or rule or bare.startswith(("|", ">>>", "```", "#", "<", "!["))
         foreign = docstring and indent >= 4 and kind != "note"
         if block and (not bare or named or item or code):
             yield _text(begin, kind, block)
@@ -135,6 +140,7 @@ def paragraphs(source: str, first: int, docstring: bool) -> Iterator[Text]:
             begin = begin if block else number
             block.append(re.sub(r"^([*-]|\d+\.) ", "", bare))
         literal = literal or docstring and bare.endswith("::")
+        table = table and not (ruler and not following)
 
 
 def _comments(lines: list[str], inside: set[int]) -> Iterator[Text]:
