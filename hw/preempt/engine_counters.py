@@ -18,6 +18,10 @@ __all__ = ["EngineCounters"]
 class EngineCounters(wiring.Component):
     """Counts preempts, resumes and evictions that are commanded, not TBs that yield.
 
+    Timing
+    ------
+    Counters are registers: they show an event in the cycle after it.
+
     Parameters
     ----------
     g : Geometry

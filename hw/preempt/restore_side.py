@@ -70,6 +70,11 @@ would not fill the memory's latency otherwise."""
 class RestoreSide(wiring.Component):
     """Brings TBs of a kernel back, and takes kernels over from memory.
 
+    Timing
+    ------
+    TBs are restored one behind the other without a gap. A bus beat is read in each cycle, and a row
+    of registers or lines is written in each cycle.
+
     Parameters
     ----------
     g : Geometry

@@ -53,6 +53,11 @@ class SaveSide(wiring.Component):
 
     Heads of the restore side go through its `Committer`, which alone writes to memory.
 
+    Timing
+    ------
+    TBs are saved one behind the other without a gap. A row of registers or lines is read in each
+    cycle, and a bus beat is written in each cycle.
+
     Parameters
     ----------
     g : Geometry
