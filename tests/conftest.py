@@ -1,6 +1,8 @@
 """Long tests go on where they stopped: one marked ``full`` is not run again on the same sources once it has passed.
 
-Its sources are what a ``depends_on`` mark names; without one, all parts of the package but `support.sources.unused`."""
+Its sources are what a ``depends_on`` mark names; without one, all parts of the package but `support.sources.unused`.
+All parts need `src`, so it counts always, but for `unused`.
+"""
 
 import functools
 import hashlib
@@ -13,7 +15,7 @@ from typing import Any
 import pytest
 
 from support.checkout import PACKED, ROOT
-from support.sources import support, unused
+from support.sources import SHARED, support, unused
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / "build" / "hypothesis"))
 PASSED = Path(os.environ.get("CAESURA_CACHE", ROOT / "build" / "cache")) / "passed"
@@ -37,10 +39,10 @@ def _record(item: pytest.Item) -> Path | None:
     if item.get_closest_marker("full") is None:
         return None
     sources = item.get_closest_marker("depends_on")
-    paths = [ROOT / name for name in (sources.args if sources else PACKED)]
     digest = hashlib.sha256(item.nodeid.encode())
-    for path in paths:
-        digest.update(_digest(path, frozenset() if sources else unused(item.path)))
+    for name in sources.args if sources else PACKED:
+        digest.update(_digest(ROOT / name, frozenset() if sources else unused(item.path)))
+    digest.update(_digest(SHARED, unused(item.path)))
     for path in (*sorted(support(item.path)), item.path, *([] if sources else [item.path.parent])):
         digest.update(_digest(path))
     return PASSED / digest.hexdigest()[:32]

@@ -1,7 +1,7 @@
 """What a `depends_on` mark names is all of the package that the test imports, so no change leaves a stale mark.
 
-The test's own file and the support it imports count without being named. Without a mark a test depends on all of the
-package but the rooms that it does not import.
+The test's own file, the support it imports and `src` count without being named. Without a mark a test depends on all
+of the package but the rooms that it does not import.
 """
 
 import ast
@@ -11,7 +11,7 @@ import pytest
 
 from support.checkout import PARTS, ROOT
 from support.selection import quick
-from support.sources import LEAVES, SUPPORT, closure, imports, support, unused
+from support.sources import LEAVES, SHARED, SUPPORT, closure, imports, in_leaf, support, unused
 
 MARKED = sorted(path for path in ROOT.glob("tests/**/test_*.py") if "mark.depends_on(" in path.read_text()
                 and path != Path(__file__).resolve())
@@ -27,15 +27,16 @@ def named(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", quick(MARKED, MARKED[::3]), ids=lambda path: path.stem)
 def test_marks_name_every_source(path):
     names = [ROOT / name for name in named(path)]
-    missing = [str(file.relative_to(ROOT)) for file in closure(path) if SUPPORT not in file.parents and not any(
-        name in (file, *file.parents) for name in names)]
+    missing = [str(file.relative_to(ROOT)) for file in closure(path) if not any(
+        name in (file, *file.parents) for name in (*names, SUPPORT, SHARED))]
     assert missing == []
 
 
 def test_a_source_in_turn_is_found():
-    """The special functions use a piece of the f32 lane, the judge of binary64 that of binary32."""
+    """The special functions use a piece of the f32 lane, the judge of binary64 that of binary32; all use the errors."""
     found = closure(ROOT / "tests/hw/core/units/test_sfu.py") | closure(ROOT / "tests/hw/core/units/test_f64_unit.py")
-    assert {ROOT / "hw/core/units/floating/parts.py", ROOT / "tests/support/reference/binary32/__init__.py"} <= found
+    assert {ROOT / "hw/core/units/floating/parts.py", ROOT / "tests/support/reference/binary32/__init__.py",
+            ROOT / "src/caesura/errors.py"} <= found
     assert len(MARKED) >= 6
 
 
@@ -54,11 +55,10 @@ def test_support_that_is_started_as_a_program_is_found():
 
 def test_no_other_room_imports_a_leaf():
     """Nor by a name in a text: the command line, benches and blocks do, and are leaves."""
-    modules = [file for part in PARTS for file in (ROOT / part).rglob("*.py")
-               if not any(room in file.parents for room in LEAVES)]
+    modules = [file for part in PARTS for file in (ROOT / part).rglob("*.py") if not in_leaf(file)]
     assert len(modules) > 300
     for module in modules:
-        found = [file.relative_to(ROOT) for file in closure(module) if any(room in file.parents for room in LEAVES)]
+        found = [file.relative_to(ROOT) for file in closure(module) if in_leaf(file)]
         assert not found, module.relative_to(ROOT)
     named = {str(module.relative_to(ROOT)) for module in modules if "import_module" in module.read_text()}
     assert named == {"hw/export/catalogue.py", "hw/export/structures.py", "sim/__init__.py",

@@ -41,7 +41,7 @@ def test_random_kernels_are_brought_back():
 
 @pytest.mark.full
 @pytest.mark.depends_on("software/compiler/amdgpu", "software/compiler/flashback", "software/names.py",
-                        "software/compiler/ir/digraph.py", "src/caesura/errors.py")
+                        "software/compiler/ir/digraph.py")
 @pytest.mark.parametrize("part", range(20))
 def test_many_random_kernels_are_brought_back(part):
     assert brought_back(range(1000 + 500 * part, 1500 + 500 * part)) == []

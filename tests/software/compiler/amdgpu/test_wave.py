@@ -50,7 +50,7 @@ def test_kernels_of_the_table_are_brought_back(kernel):
 
 @pytest.mark.full
 @pytest.mark.depends_on("software/compiler/amdgpu", "software/compiler/flashback", "software/kernels/opencl",
-                        "software/names.py", "software/compiler/ir/digraph.py", "src/caesura/errors.py",
+                        "software/names.py", "software/compiler/ir/digraph.py",
                         "tests/software/compiler/amdgpu/corpus")
 @pytest.mark.parametrize("objective", list(Objective))
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
