@@ -1,4 +1,4 @@
-"""Lowering of arithmetic on f16 and bf16 (PTX ISA 9.7.4 and 9.7.3), by f32 (`halves`)."""
+"""Lowering of arithmetic on f16 and bf16 (PTX ISA 9.7.4 and 9.7.3), by f32 (`values`)."""
 
 from __future__ import annotations
 

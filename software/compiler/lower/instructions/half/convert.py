@@ -1,6 +1,6 @@
 """Lowering of conversions from and to f16 and bf16 (PTX ISA 9.7.9.21).
 
-Conversions from f32 round once. From f64 and from integers, an f32 rounded to odd is the intermediate (`halves`).
+Conversions from f32 round once. From f64 and from integers, an f32 rounded to odd is the intermediate (`values`).
 """
 
 from __future__ import annotations
