@@ -146,6 +146,9 @@ class Geometry:
         The machine counts what TBs take, for estimates.
     checkpoints : bool
         TBs can be saved as a base and run on; a later preempt saves what has changed since.
+    proactive : bool
+        The machine takes announcements of launches: it saves bases before they arrive, and chooses
+        which TBs drain. Needs `checkpoints`, `profile` and `grace`.
     in_place : bool
         Registers and shared memory of a preempted TB can stay on the SM. Needs `checkpoints`.
     traps : bool
@@ -195,6 +198,7 @@ class Geometry:
     restart: bool = True
     profile: bool = True
     checkpoints: bool = True
+    proactive: bool = False
     in_place: bool = False
     traps: bool = False
     watches: int = 0
@@ -264,6 +268,10 @@ class Geometry:
         check(self.checkpoints or not self.in_place,
               "in_place = true needs checkpoints = true: what leaves the SM later stands on the "
               "other side of a context")
+
+        for name in ("checkpoints", "profile", "grace"):
+            check(getattr(self, name) or not self.proactive,
+                  f"proactive = true needs {name} = true")
 
     @property
     def beats(self) -> int:

@@ -18,7 +18,8 @@ from .waiting import WANTED, waiting, waiting_cycles
 
 __all__ = ["FLAGS", "Way", "WayOptions"]
 
-FLAGS = ("restart", "checkpoint", "incremental", "in_place", "trap", "scramble")
+FLAGS = ("restart", "checkpoint", "incremental", "in_place", "trap", "select",
+         "scramble")
 """The options that are given or not; fields of register ``command`` too."""
 
 _NEEDS = {
@@ -28,6 +29,7 @@ _NEEDS = {
     "incremental": ("checkpoints", "saves no increments", "leave {} out"),
     "in_place": ("in_place", "keeps nothing in place", "leave {} out"),
     "trap": ("traps", "has no traps", "leave {} out"),
+    "select": ("proactive", "does not choose by thread block", "leave {} out"),
 }
 """An option needs a feature of the geometry; the texts say what a machine lacks, and what to do."""
 
@@ -36,6 +38,7 @@ _CLASHES = (
     ("restart", "in_place", "what stays on the SM is whole"),
     ("checkpoint", "in_place", "what stays on the SM is whole"),
     ("incremental", "in_place", "what stays on the SM is whole"),
+    ("checkpoint", "select", "all thread blocks of a base run on"),
     ("restart", "trap", "its warps stop at once, and not in a routine"),
 )
 """Options that do not go together, and why."""
@@ -51,6 +54,7 @@ class WayOptions(TypedDict, total=False):
     incremental: bool
     in_place: bool
     trap: bool
+    select: bool
     scramble: bool
 
 
@@ -76,6 +80,9 @@ class Way:
         Registers and shared memory stay on the SM until others need the room (Lin et al. III-A).
     trap : bool
         Warps stop in the preemption routines of their kernel (CTXBack).
+    select : bool
+        TBs that end sooner than they could be saved are given the grace, the others are saved at
+        once (PEP III-D 2).
     scramble : bool
         Test mode: registers that are not saved come back as random bits.
     """
@@ -88,6 +95,7 @@ class Way:
     incremental: bool = False
     in_place: bool = False
     trap: bool = False
+    select: bool = False
     scramble: bool = False
 
     @property
@@ -149,6 +157,9 @@ class Way:
             if self.trap:
                 return (f"{label} does not go with {_called('trap', names)}: its warps stop at "
                         "once, and not in a routine; give one of them")
+        if self.select and not self.grace_cycles:
+            return (f"{_called('select', names)} needs {_called('grace', names)}: it bounds the "
+                    "wait for thread blocks that end by themselves; give one")
         for one, other, why in _CLASHES:
             if getattr(self, one) and getattr(self, other):
                 return (f"{_called(one, names)} does not go with {_called(other, names)}: {why}; "

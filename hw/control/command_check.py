@@ -126,6 +126,10 @@ class CommandCheck(wiring.Component):
                                                | command.incremental)
             else:
                 strange |= command.in_place
+            if self.geometry.proactive:
+                strange |= command.select & (command.checkpoint | (self.grace == 0))
+            else:
+                strange |= command.select
             strange |= command.trap & (
                 command.restart | lacks(command.mechanism, Capability.STOPS_AT_POINTS)
                 if self.geometry.traps else 1)

@@ -9,11 +9,37 @@ from ..arch.faults import CommandError
 from ..arch.geometry import Geometry
 from ..arch.registers import register_map
 from ..dispatch.footprint import footprint
+from ..dispatch.tb_selection import SelectionPort
 from ..interfaces.payloads import below
 from ..interfaces.preemption import command, engine_result, switch_event
 from ..interfaces.staying import staying_report
 
-__all__ = ["DispatchPort", "EnginePort", "EngineRequestPort", "StatusPort", "command_events"]
+__all__ = ["BaseRequestPort", "DispatchPort", "EnginePort", "EngineRequestPort", "StatusPort",
+           "bases_ended", "command_events"]
+
+
+def bases_ended(g: Geometry) -> data.StructLayout:
+    """Bases of `entries` of `kernel` have been saved for an announcement, or, with `failed`,
+    refused; TBs of some entries may have ended before. `valid` for one cycle."""
+    return data.StructLayout({"valid": 1, "kernel": below(g.kernel_slots),
+                              "entries": g.context_entries, "failed": 1})
+
+
+class BaseRequestPort(wiring.Signature):
+    """Bases that are to be saved for an announcement. Directions are the requester's.
+
+    Attributes
+    ----------
+    entries : array of Signal(context_entries), out
+        Vector per kernel: entries whose TBs are to be saved as bases.
+    mechanism : Signal(4), out; patience : Signal(32), out
+        How they are saved.
+    """
+
+    def __init__(self, g: Geometry):
+        super().__init__({
+            "entries": Out(data.ArrayLayout(g.context_entries, g.kernel_slots)),
+            "mechanism": Out(4), "patience": Out(32)})
 
 
 def command_events(g: Geometry) -> data.StructLayout:
@@ -65,6 +91,8 @@ class DispatchPort(wiring.Signature):
     forget : Signal(kernel_slots), out
         Likewise. Vector: no TB of these kernels is away any more. They begin anew, are killed, or
         have been preempted; a resume brings back all that is saved of a preempted one.
+    selection : SelectionPort, out
+        Announcements, and what becomes of TBs. Exists only with `Geometry.proactive`.
     """
 
     def __init__(self, g: Geometry):
@@ -79,6 +107,7 @@ class DispatchPort(wiring.Signature):
             "room_freed": In(1), "accesses_outstanding": In(1), "evict": In(g.tb_slots),
             **({"stuck": Out(slots), "hopeless": In(slots)} if g.in_place else {}),
             **{name: Out(slots) for name in yields},
+            **({"selection": Out(SelectionPort(g))} if g.proactive else {}),
         })
 
 
@@ -129,6 +158,9 @@ class StatusPort(wiring.Signature):
         Vector: kernels in state PREEMPTED that are `in_memory`.
     switched : switch_event, out
         A preempt or resume has ended well.
+    announced : Signal(kernel_slots), out; base_cycles : Signal(32), out
+        Vector: kernels of the announcement; cycles in which bases were saved for one. Both exist
+        only with `Geometry.proactive`.
     """
 
     def __init__(self, g: Geometry):
@@ -138,6 +170,7 @@ class StatusPort(wiring.Signature):
             "states": Out(data.ArrayLayout(KernelState, slots)),
             "errors": Out(data.ArrayLayout(CommandError, slots)),
             "recorded": Out(slots), "switched": Out(switch_event(g)),
+            **({"announced": Out(slots), "base_cycles": Out(32)} if g.proactive else {}),
         })
 
 
@@ -159,10 +192,14 @@ class EngineRequestPort(wiring.Signature):
         The engine has a command of this kernel, or gets it in this cycle.
     preempt_taken : Signal(1), in
         The engine gets the preempt in this cycle.
+    drained : Signal(context_entries), out; again : Signal(1), out
+        Vector: entries that the pending preempt spares besides, since their TBs drain. It is the
+        second pass of one that selects. Both exist only with `Geometry.proactive`.
     """
 
-    def __init__(self):
+    def __init__(self, g: Geometry):
         super().__init__({
             **{name: Out(1) for name in ("preempt_pending", "resume_pending", "adopt_pending",
                                          "grace_active", "first_pass")},
-            "grace_left": Out(32), "held": In(1), "preempt_taken": In(1)})
+            "grace_left": Out(32), "held": In(1), "preempt_taken": In(1),
+            **({"drained": Out(g.context_entries), "again": Out(1)} if g.proactive else {})})

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,6 +14,7 @@ from ..interfaces.payloads import kernel_info
 from ..interfaces.port import Port
 from ..interfaces.preemption import engine_result
 from ..interfaces.yielding import LeavePort
+from .announcement import Announcement
 from .command_check import CommandCheck
 from .command_ports import DispatchPort, EnginePort, StatusPort, command_events
 from .engine_queue import EngineQueue
@@ -91,7 +92,7 @@ class CommandProcessor(wiring.Component):
         self.ended = Signal(engine_result())  # the engine's command, once its end counts
         self.withdrawn = Signal()  # that command is withdrawn
         super().__init__({
-            "registers": In(CommandPort()), "events": Out(command_events(g)),
+            "registers": In(CommandPort(g)), "events": Out(command_events(g)),
             "kernels": In(data.ArrayLayout(kernel_info(g), g.kernel_slots)),
             "dispatch": Out(DispatchPort(g)), "engine": Out(EnginePort(g)),
             **({"yields": In(LeavePort(g))} if g.watches else {}),
@@ -106,7 +107,8 @@ class CommandProcessor(wiring.Component):
         m.submodules.queue = queue = EngineQueue(g)
         slots = [KernelSlot(g) for _ in range(g.kernel_slots)]
         launching = Signal(g.kernel_slots)
-        apart = queue.eviction_owner | (queue.yield_owner if g.watches else 0)
+        apart = (queue.eviction_owner | (queue.yield_owner if g.watches else 0)
+                 | (queue.base_owner if g.proactive else 0))
         for k, slot in enumerate(slots):
             m.submodules[f"slot_{k}"] = slot
             self._slot(m, k, slot, check, queue, launching[k], apart[k])
@@ -116,7 +118,11 @@ class CommandProcessor(wiring.Component):
             check.present.eq(dispatch.present), check.recorded.eq(status.recorded),
             launching.eq(dispatch.launching.valid << dispatch.launching.kernel),
             engine.withdraw.eq(self.withdrawn),
-            engine.hasten.eq(Cat(slot.hasten_active & slot.engine.held for slot in slots).any()),
+            engine.hasten.eq(Cat(slot.hasten_active & slot.engine.held for slot in slots).any()
+                             | (queue.base_owner & Cat(
+                                 slot.engine.preempt_pending for slot in slots)).any()
+                             if g.proactive else
+                             Cat(slot.hasten_active & slot.engine.held for slot in slots).any()),
             engine.cancel.eq(queue.held.valid
                              & ((queue.command_owner | apart) & dispatch.kill).any()),
             dispatch.invalidate.eq(check.accepted & ((command.op == Command.START)
@@ -127,6 +133,8 @@ class CommandProcessor(wiring.Component):
         self._conclude(m, check, queue)
         if g.watches:
             self._yields(m, queue, slots)
+        if g.proactive:
+            self._announce(m, check, queue, slots)
         return m
 
     def _status(self, m: Module, check: CommandCheck, slots: Sequence[KernelSlot]):
@@ -161,6 +169,34 @@ class CommandProcessor(wiring.Component):
             dispatch.forget.eq(dispatch.kill | dispatch.start | states[KernelState.PREEMPTED]),
             queue.running.eq(dispatch.running_kernels),
         ]
+
+    def _announce(self, m: Module, check: CommandCheck, queue: EngineQueue,
+                  slots: Sequence[KernelSlot]):
+        """Connect what is announced, and what becomes of TBs until it arrives."""
+        selection, status, command = self.dispatch.selection, self.status, self.registers.command
+        m.submodules.announcement = announcement = Announcement(self.geometry)
+        running = Cat(slot.state == KernelState.RUNNING for slot in slots)
+        ended = queue.bases_ended
+        preempted = Cat(slot.commands.preempt for slot in slots)
+        m.d.comb += [
+            announcement.write.eq(self.registers.announce), announcement.running.eq(running),
+            announcement.forget.eq(~running | preempted | Mux(
+                ended.valid & ended.failed, queue.base_owner, 0)),
+            selection.victims.eq(announcement.victims), selection.due.eq(announcement.due),
+            selection.announced.eq(announcement.begins),
+            selection.arrived.eq(announcement.victims & preempted),
+            selection.bases_saved.eq(Mux(ended.valid & ~ended.failed, ended.entries, 0)),
+            selection.bases_kernel.eq(ended.kernel),
+            queue.bases.entries.eq(selection.checkpoint),
+            queue.bases.mechanism.eq(announcement.mechanism),
+            queue.bases.patience.eq(announcement.patience),
+            status.announced.eq(announcement.victims),
+        ]
+        with m.If(queue.base_owner.any()):
+            m.d.sync += status.base_cycles.eq(status.base_cycles + 1)
+        for k, slot in enumerate(slots):
+            m.d.comb += [slot.select.eq(command.select), slot.drain.eq(selection.drain[k]),
+                         slot.base_held.eq(queue.base_owner[k])]
 
     def _queue(self, m: Module, check: CommandCheck, queue: EngineQueue,
                slots: Sequence[KernelSlot], launching: Value):
@@ -211,7 +247,8 @@ class CommandProcessor(wiring.Component):
                      queue.ended.tbs_left.eq(result.left & ~withdrawn & ~self.engine.cancel
                                          & (result.error == CommandError.NONE)),
                      queue.ended.refused.eq(~self.engine.cancel
-                                            & (result.error == CommandError.BUS_ERROR))]
+                                            & (result.error == CommandError.BUS_ERROR)),
+                     queue.ended.failed.eq(result.error != CommandError.NONE)]
         with m.If(ended.valid):
             m.d.sync += [result_pending.eq(0), withdrawn.eq(0)]
         with m.Elif(comes & ((op == Command.PREEMPT) | (op == Command.ABORT))):

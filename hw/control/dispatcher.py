@@ -14,6 +14,7 @@ from ..dispatch.launch_priority import LaunchPriority
 from ..dispatch.launcher import Launcher
 from ..dispatch.room_planner import RoomPlanner
 from ..dispatch.tb_profile import TbProfile
+from ..dispatch.tb_selection import TbSelection
 from ..dispatch.tb_supply import TbSupply
 from ..dispatch.tb_table import TbTable
 from ..dispatch.yield_control import YieldControl
@@ -294,4 +295,20 @@ class Dispatcher(wiring.Component):
                              & ~(completion.remove & faults.killed).any()),
             profile.clear.eq(self.status.renewed), self.status.ages.eq(profile.ages),
             self.status.profiles.eq(profile.profiles),
+        ]
+        if self.geometry.proactive:
+            self._select(m, launches, completion, table)
+
+    def _select(self, m: Module, launches: LaunchPriority, completion: Completion, table: TbTable):
+        """Choose what becomes of TBs once a launch is announced."""
+        m.submodules.selection = selection = TbSelection(self.geometry)
+        wiring.connect(m, wiring.flipped(self.commands.selection), selection.port)
+        m.d.comb += [
+            selection.resident.eq(table.resident), selection.ages.eq(self.status.ages),
+            selection.profiles.eq(self.status.profiles),
+            *(selection.usual[k].eq(self.kernels[k].usual_cycles)
+              for k in range(self.geometry.kernel_slots)),
+            selection.footprints.eq(self.commands.footprints),
+            selection.start.eq(launches.merged.start), selection.remove.eq(completion.remove),
+            selection.clear.eq(self.status.renewed), self.status.selections.eq(selection.counts),
         ]

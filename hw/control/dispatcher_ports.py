@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from ..arch.geometry import Geometry
 from ..dispatch.faults import fault_record
 from ..dispatch.tb_profile import kernel_profile, tb_age
+from ..dispatch.tb_selection import selection_counts
 from ..interfaces.payloads import tb_event
 from ..interfaces.preemption import (
     admission,
@@ -89,6 +90,8 @@ class DispatchStatusPort(wiring.Signature):
     ages : array of tb_age, out; profiles : array of kernel_profile, out
         Progress of a TB by TB slot; costs of TBs by kernel slot. Both exist only with
         `Geometry.profile`.
+    selections : selection_counts, out
+        Cases of TBs, and bases. Exists only with `Geometry.proactive`.
     away : array of Signal(context_entries), out; yields : array of Signal(32), out
         Vector per kernel: entries of TBs that are away. TBs of each kernel that have left by
         themselves since its start. Both exist only with `Geometry.watches`.
@@ -103,6 +106,7 @@ class DispatchStatusPort(wiring.Signature):
             "fault": Out(fault_record(g)), "fault_count": Out(32),
             **({"ages": Out(data.ArrayLayout(tb_age(), g.tb_slots)),
                 "profiles": Out(data.ArrayLayout(kernel_profile(), slots))} if g.profile else {}),
+            **({"selections": Out(selection_counts())} if g.proactive else {}),
             **({"away": Out(data.ArrayLayout(g.context_entries, slots)),
                 "yields": Out(data.ArrayLayout(32, slots))} if g.watches else {}),
         })

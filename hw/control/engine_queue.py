@@ -18,7 +18,7 @@ from ..interfaces.staying import staying_report
 from ..interfaces.yielding import LeavePort
 from ..lib.bits import encode, lowest_number, one_hot
 from ..lib.vectors import LeastRecent
-from .command_ports import EngineRequestPort
+from .command_ports import BaseRequestPort, EngineRequestPort, bases_ended
 from .memory_refusals import MemoryRefusals, StuckKernels
 
 __all__ = ["EngineQueue"]
@@ -52,6 +52,10 @@ class EngineQueue(wiring.Component):
     in no plan for a while (`StuckKernels`). Its kernel is given up for that when it can find no
     room elsewhere, and nothing on the SM can make room.
 
+    Bases for an announcement are saved when no preempt waits and no TB leaves by itself; they go
+    before resumes, since the launch that they are for comes soon. A preempt of the kernel waits for
+    them, and takes their patience away (`base_owner`).
+
     Attributes
     ----------
     options : In(valid, kernel, options, patience, grace)
@@ -76,12 +80,18 @@ class EngineQueue(wiring.Component):
         Vector, as `eviction_owner`: the kernel of which TBs leave or come back by themselves.
     returns_waiting : Signal(1), out
         TBs are to come back, so no fresh one is to take their room.
+    bases : BaseRequest, in; base_owner : Signal(kernel_slots), out
+        Bases that are to be saved for an announcement. Vector, as `eviction_owner`: the kernel of
+        which bases are saved. Both exist only with `Geometry.proactive`.
+    bases_ended : struct, out
+        Bases have been saved, or refused: `entries` of `kernel`, for one cycle. Exists only there.
     given_up : Signal(kernel_slots), out
         Vector: kernels whose TBs do not leave, come back or begin, since memory has refused too
         often. Exists only with `Geometry.watches` or `in_place`.
-    ended : In(valid, tbs_left, refused)
+    ended : In(valid, tbs_left, refused, failed)
         The command in hand has ended. With `tbs_left` its pass has left TBs behind for want of
-        room; with `refused` memory has refused it.
+        room; with `refused` memory has refused it; with `failed` it has ended badly, for this or
+        another reason.
     held : Out(valid, kernel, resume, partial)
         The engine has a command of `kernel`, from the cycle after its transfer until `ended`: a
         pass of a resume, or one after which TBs stay on the SM.
@@ -104,6 +114,9 @@ class EngineQueue(wiring.Component):
     yields: Port
     yield_owner: Signal
     returns_waiting: Signal
+    bases: Port
+    base_owner: Signal
+    bases_ended: data.View
     given_up: Signal
     ended: data.View
     held: data.View
@@ -123,7 +136,7 @@ class EngineQueue(wiring.Component):
             "options": In(data.StructLayout({"valid": 1, "kernel": kernel,
                                              "options": preempt_options(g), "patience": 32,
                                              "grace": 32})),
-            "slots": In(EngineRequestPort()).array(g.kernel_slots),
+            "slots": In(EngineRequestPort(g)).array(g.kernel_slots),
             "launching": In(g.kernel_slots), "room_freed": In(1),
             "engine": Out(stream.Signature(command(g))),
             "evict": In(g.tb_slots), "staying": In(staying_report(g)),
@@ -133,7 +146,9 @@ class EngineQueue(wiring.Component):
             **({"hopeless": In(g.kernel_slots), "stuck": Out(g.kernel_slots)}
                if g.in_place else {}),
             **({"given_up": Out(g.kernel_slots)} if g.watches or g.in_place else {}),
-            "ended": In(data.StructLayout({"valid": 1, "tbs_left": 1, "refused": 1})),
+            **({"bases": In(BaseRequestPort(g)), "base_owner": Out(g.kernel_slots),
+                "bases_ended": Out(bases_ended(g))} if g.proactive else {}),
+            "ended": In(data.StructLayout({"valid": 1, "tbs_left": 1, "refused": 1, "failed": 1})),
             "held": Out(data.StructLayout({"valid": 1, "kernel": kernel, "resume": 1,
                                            "partial": 1})),
             "command_owner": Out(g.kernel_slots), "eviction_owner": Out(g.kernel_slots),
@@ -180,6 +195,14 @@ class EngineQueue(wiring.Component):
         for k, slot in enumerate(self.slots):
             m.d.comb += [slot.held.eq(self.command_owner[k]),
                          slot.preempt_taken.eq(command_taken[k] & ~offer.resume)]
+        if self.geometry.proactive:  # the TBs that drain are spared, in the first of two passes
+            drained = Signal(data.ArrayLayout(self.geometry.context_entries, slots))
+            again = Cat(slot.again for slot in self.slots)
+            m.d.comb += [*(drained[k].eq(slot.drained) for k, slot in enumerate(self.slots)),
+                         offer.options.spared.eq(load.data.options.spared
+                                                 | Mux(offer.resume, 0, drained[index]))]
+            with m.If(~offer.resume):
+                m.d.comb += offer.again.eq(again.bit_select(index, 1))
         evicting, given_up, changes = Const(0), Const(0, slots), Const(0)
         if self.geometry.in_place:
             evicting, given_up, changes = self._evict(m, turns, offer)
@@ -188,6 +211,8 @@ class EngineQueue(wiring.Component):
                                               held.valid | evicting | saves.any())
         else:
             m.d.comb += self.returns_waiting.eq(self.resumes.any())
+        if self.geometry.proactive:
+            self._bases(m, turns, offer, command_taken, held.valid | evicting | saves.any())
         if self.geometry.in_place or self.geometry.watches:
             m.d.comb += self.given_up.eq(given_up)
         if self.geometry.grace:
@@ -291,6 +316,40 @@ class EngineQueue(wiring.Component):
         m.d.comb += self.command_owner.eq(Mux(held.valid, owner & ~self.eviction_owner & ~yielder,
                                               command_taken))
         return refusals.given_up | unsaved.given_up
+
+    def _bases(self, m: Module, turns: LeastRecent, offer: data.View, command_taken: Signal,
+               busy: Value):
+        """Offer the bases of an announcement, unless the engine is `busy`, or a TB yields."""
+        g, bases, held = self.geometry, self.bases, self.held
+        owner = Signal(g.kernel_slots, name="bases_saved_of")
+        kernel = Signal(below(g.kernel_slots), name="base_kernel")
+        entries = Signal(g.context_entries, name="base_entries")
+        pending = Cat(each.any() for each in bases.entries) & ~self.launching
+        offered = Signal(name="bases_offered")
+        leaves = self.yields.leave.valid if g.watches else 0
+        m.d.comb += [offered.eq(pending.any() & ~busy & ~leaves), kernel.eq(lowest_number(pending)),
+                     self.base_owner.eq(owner),
+                     self.bases_ended.valid.eq(self.ended.valid & owner.any()),
+                     self.bases_ended.kernel.eq(held.kernel),
+                     self.bases_ended.entries.eq(entries),
+                     self.bases_ended.failed.eq(self.ended.failed)]
+        with m.If(offered):
+            m.d.comb += [
+                turns.requests.eq(0), self.engine.valid.eq(1), offer.announced.eq(1),
+                *(offer[name].eq(0) for name in ("resume", "adopt", "again", "options")),
+                offer.kernel.eq(kernel), offer.options.mechanism.eq(bases.mechanism),
+                offer.patience.eq(bases.patience), offer.options.checkpoint.eq(1),
+                offer.options.spared.eq(~bases.entries[kernel])]
+            with m.If(self.engine.ready):
+                m.d.comb += self.base_owner.eq(one_hot(kernel, g.kernel_slots))
+                m.d.sync += [held.valid.eq(1), held.kernel.eq(kernel), held.resume.eq(0),
+                             held.partial.eq(1), owner.eq(self.base_owner),
+                             entries.eq(bases.entries[kernel])]
+        with m.If(self.ended.valid):
+            m.d.sync += owner.eq(0)
+        m.d.comb += self.command_owner.eq(Mux(
+            held.valid, one_hot(held.kernel, g.kernel_slots) & ~owner & ~self.eviction_owner
+            & ~(self.yield_owner if g.watches else 0), command_taken))
 
     def _evict(self, m: Module, turns: LeastRecent, offer: data.View):
         """Offer the lowest row that is to be evicted, before anything else. Return whether one is

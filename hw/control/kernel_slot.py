@@ -24,6 +24,9 @@ class KernelSlot(wiring.Component):
     the kernel is left except those that the preempt spares; the cycles of its grace have passed; or
     `Command.HASTEN` comes (draining: Tanasic et al.; Chimera).
 
+    A preempt that *selects* has two passes (PEP III-D 2). The first saves at once the TBs that do
+    not drain. The second begins with the grace, and saves what has not drained by its end.
+
     Parameters
     ----------
     g : Geometry
@@ -33,6 +36,11 @@ class KernelSlot(wiring.Component):
     ----------
     commands : struct, in
         A bit for each `Command`: it is accepted for this kernel in this cycle.
+    select : Signal, in; drain : Signal(context_entries), in
+        Likewise: TBs of the entries of `drain` are given the grace, and others are saved before.
+        Both exist only with `Geometry.proactive`.
+    base_held : Signal, in
+        The engine saves bases of this kernel for an announcement. Exists only there.
     grace : Signal(32), in; spared : Signal(context_entries), in; checkpoint : Signal, in
         Parameters that a preempt takes in its cycle. Its `grace` has no end if it is
         `UNLIMITED_GRACE`. `spared` is the vector of the entries whose TBs it spares. With
@@ -68,6 +76,9 @@ class KernelSlot(wiring.Component):
     grace: Signal
     spared: Signal
     checkpoint: Signal
+    select: Signal
+    drain: Signal
+    base_held: Signal
     engine: Port
     resuming: Signal
     withdrawn: Signal
@@ -96,13 +107,18 @@ class KernelSlot(wiring.Component):
         self.others_running = Signal()
         self.is_checkpoint = Signal()  # the last preempt is one
         self.resume_begins = Signal()
+        self.first_saves = Signal()  # the preempt selects, and TBs that do not drain are saved
+        self.saved_first = Signal()  # its first pass has saved TBs
+        self.at_once_first = Signal()  # whose warps stopped at their next instruction
         super().__init__({
             "commands": In(data.StructLayout({op.name.lower(): 1 for op in Command})),
             "grace": In(32), "spared": In(g.context_entries), "checkpoint": In(1),
-            "engine": Out(EngineRequestPort()), "ended": In(engine_result()),
+            "engine": Out(EngineRequestPort(g)), "ended": In(engine_result()),
             **{name: In(1) for name in ("resuming", "withdrawn", "eviction_held", "done", "present",
                                         "saved", "launching", "outstanding")},
             **({"failure": In(CommandError)} if g.watches or g.in_place else {}),
+            **({"select": In(1), "drain": In(g.context_entries), "base_held": In(1)}
+               if g.proactive else {}),
             "running": In(g.context_entries),
             "state": Out(KernelState), "error": Out(CommandError), "hasten_active": Out(1),
             **{name: Out(1) for name in ("finished", "preempted", "resumed", "killed", "adopted")},
@@ -121,6 +137,11 @@ class KernelSlot(wiring.Component):
             m.d.sync += engine.preempt_pending.eq(0)
         if self.geometry.grace:
             self._grant(m)
+        done = self.done
+        if self.geometry.proactive:  # the engine may still speak of TBs that have just ended
+            done = Signal(name="done_settled")
+            m.d.comb += done.eq(self.done & ~self.base_held)
+            self._select(m)
         # A command goes before the end of the engine's, and both before what happens by itself.
         with m.If(commands.start):
             m.d.sync += [state.eq(KernelState.RUNNING), self.error.eq(CommandError.NONE)]
@@ -162,7 +183,7 @@ class KernelSlot(wiring.Component):
         # On one of several SMs the rest of a preempted kernel may end on others.
         leftover = 1 if self.geometry.has_uncore else self.others_running
         with m.Elif(((state == KernelState.RUNNING)
-                     | (state == KernelState.PREEMPTED) & leftover) & self.done):
+                     | (state == KernelState.PREEMPTED) & leftover) & done):
             self._finish(m)
         # A killed kernel is idle once nothing can touch its memory any more.
         with m.Elif((state == KernelState.KILLING) & ~self.present & ~engine.held & ~self.launching
@@ -178,8 +199,12 @@ class KernelSlot(wiring.Component):
         spared = Signal.like(self.spared)
         # No TB is left to be waited for, and none comes.
         over = ~((self.running & ~spared).any() | self.launching | engine.held)
+        begins = self.grace != 0
+        if self.geometry.proactive:
+            others = self.running & ~self.spared & ~self.drain
+            begins = begins & ~(self.select & others.any())
         with m.If(self.commands.preempt):
-            m.d.sync += [engine.grace_left.eq(self.grace), engine.grace_active.eq(self.grace != 0),
+            m.d.sync += [engine.grace_left.eq(self.grace), engine.grace_active.eq(begins),
                          endless.eq(self.grace == UNLIMITED_GRACE), spared.eq(self.spared)]
         with m.Elif(engine.grace_active):
             with m.If(over | self.hasten_active):
@@ -187,6 +212,27 @@ class KernelSlot(wiring.Component):
             with m.Else():
                 m.d.sync += [engine.grace_left.eq(engine.grace_left - 1),
                              engine.grace_active.eq(endless | (engine.grace_left != 1))]
+
+    def _select(self, m: Module):
+        """Have a preempt that selects save first what does not drain."""
+        engine = self.engine
+        others = self.running & ~self.spared & ~self.drain
+        with m.If(self.commands.preempt):
+            m.d.sync += [self.first_saves.eq(self.select & others.any()),
+                         engine.drained.eq(Mux(self.select, self.drain, 0)), engine.again.eq(0),
+                         self.saved_first.eq(0), self.at_once_first.eq(0)]
+            with m.If(~others.any()):
+                m.d.sync += engine.drained.eq(0)
+        with m.Elif(self.commands.as_value().any() & ~self.commands.hasten):
+            m.d.sync += self.first_saves.eq(0)
+
+    def _wait_for_drained(self, m: Module):
+        """Begin the second pass of a preempt that selects."""
+        engine = self.engine
+        m.d.sync += [self.first_saves.eq(0), engine.drained.eq(0), engine.again.eq(1),
+                     engine.preempt_pending.eq(1), engine.grace_active.eq(1),
+                     self.saved_first.eq(self.ended.saved),
+                     self.at_once_first.eq(self.ended.saved & self.ended.at_once)]
 
     def _finish(self, m: Module):
         m.d.sync += self.state.eq(KernelState.FINISHED)
@@ -232,6 +278,9 @@ class KernelSlot(wiring.Component):
         failed = self.ended.error != CommandError.NONE
         with m.If(self.withdrawn):
             self._undo(m, Mux(failed, self.ended.error, CommandError.ABORTED))
+        if self.geometry.proactive:
+            with m.Elif(self.first_saves & ~failed & ~self.done):
+                self._wait_for_drained(m)
         with m.Else():
             m.d.sync += self.error.eq(self.ended.error)
             m.d.comb += self.preempted.eq(1)
@@ -249,8 +298,10 @@ class KernelSlot(wiring.Component):
                     m.d.sync += self.state.eq(KernelState.RUNNING)
             with m.Else():
                 self._stay(m)
-                self._switched(m, Mux(self.ended.saved, Mux(self.ended.at_once, Switch.AT_ONCE,
-                                                            Switch.AT_POINTS), Switch.DRAINED))
+                saved = self.ended.saved | self.saved_first
+                at_once = self.ended.saved & self.ended.at_once | self.at_once_first
+                self._switched(m, Mux(saved, Mux(at_once, Switch.AT_ONCE, Switch.AT_POINTS),
+                                      Switch.DRAINED))
 
     def _resume_ends(self, m: Module):
         """End a pass, and the resume too unless TBs still wait for room. A preempt that waits for

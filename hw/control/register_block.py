@@ -81,12 +81,13 @@ class RegisterBlock(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         self._notified: dict[str, Signal] = {}
+        self._written: dict[str, Signal] = {}  # registers of announcements
         registers = register_map()
         shares = registers["bus_share"].fields.values()
         super().__init__({
             "host": In(HostPort()),
             "values": In(value_layout(g)),
-            "commands": Out(CommandPort()),
+            "commands": Out(CommandPort(g)),
             "events": Out(EventPort()),
             "table": Out(KernelTablePort()),
             "inspect": Out(register_layout(registers["inspect"])),
@@ -111,6 +112,8 @@ class RegisterBlock(wiring.Component):
             "inspect": self.inspect, "bus_share": self.bus_share,
             **{name: getattr(commands, name) for name in ("patience", "grace", "spared")},
             **({"newcomer": commands.newcomer} if self.geometry.in_place else {})}
+        if self.geometry.proactive:
+            self._announce(m, written)
         for path, register in stored.items():
             with m.If(written(path)):
                 m.d.sync += register.eq(host.write_data & _mask(registers[path]))
@@ -133,6 +136,25 @@ class RegisterBlock(wiring.Component):
         self._read(m, in_table)
         return m
 
+    def _announce(self, m: Module, written: Callable[[str], Value]):
+        """Pass announcements on, with the registers that go with them."""
+        announce = self.commands.announce
+        fields = register_map()["announce"].fields.values()
+        shown, held = Signal(32, name="announce"), {}
+        for name in ("cycles", "expiry"):
+            path = f"announce_{name}"
+            held[path] = Signal(32, name=path, init=register_map()[path].reset)
+            with m.If(written(path)):
+                m.d.sync += held[path].eq(self.host.write_data)
+            m.d.comb += announce[name].eq(held[path])
+        with m.If(written("announce")):
+            m.d.sync += shown.eq(self.host.write_data & _mask(register_map()["announce"]))
+        m.d.comb += [announce.valid.eq(written("announce")),
+                     announce.patience.eq(self.commands.patience),
+                     *(announce[f.name].eq(self.host.write_data[f.low:f.low + f.width])
+                       for f in fields)]
+        self._written = {"announce": shown, **held}
+
     def _notice(self, m: Module, written: Callable[[str], Value]):
         """Tell which segments the host has written."""
         begin, end = (Signal(32, name=name) for name in ("notify_begin", "notify_end"))
@@ -153,7 +175,7 @@ class RegisterBlock(wiring.Component):
         served |= {"event": self.events.pending, "inspect": self.inspect,
                    **{name: getattr(self.commands, name)
                       for name in ("patience", "grace", "spared", "newcomer")},
-                   "bus_share": self.bus_share} | self._notified
+                   "bus_share": self.bus_share} | self._notified | self._written
         own = Signal(32)
         from_table = Signal()
         with m.Switch(self.host.address[2:]):

@@ -3,9 +3,11 @@
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arch.geometry import Geometry
 from ..arch.registers import ADDRESS_BITS, Register, register_map
 
 __all__ = ["KERNEL_BASE", "KERNEL_STRIDE", "CommandPort", "EventPort", "KernelTablePort",
+           "announce_write",
            "command_write", "register_layout", "table_select", "table_write"]
 
 KERNEL_BASE = register_map()["kernel[0].code_base"].address
@@ -26,6 +28,13 @@ def command_write() -> data.StructLayout:
     """A write to the command register."""
     fields = register_map()["command"].fields.values()
     return data.StructLayout({"valid": 1, **{f.name: f.width for f in fields}})
+
+
+def announce_write() -> data.StructLayout:
+    """A write to register ``announce``, with the registers that go with it."""
+    fields = register_map()["announce"].fields.values()
+    return data.StructLayout({"valid": 1, **{f.name: f.width for f in fields},
+                              "cycles": 32, "expiry": 32, "patience": 32})
 
 
 def table_select() -> data.StructLayout:
@@ -49,9 +58,11 @@ class CommandPort(wiring.Signature):
         The registers of these names. A preempt takes their values.
     newcomer : struct, out
         The register of this name: an in-place preempt makes room for this kernel.
+    announce : announce_write, out
+        A launch is announced. Exists only with `Geometry.proactive`.
     """
 
-    def __init__(self):
+    def __init__(self, g: Geometry):
         registers = register_map()
         super().__init__({
             "command": Out(command_write()),
@@ -60,6 +71,7 @@ class CommandPort(wiring.Signature):
                 32, init=registers["patience"].reset),  # pyright: ignore[reportCallIssue]
             "grace": Out(32), "spared": Out(32),
             "newcomer": Out(register_layout(registers["newcomer"])),
+            **({"announce": Out(announce_write())} if g.proactive else {}),
         })
 
 

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ..arch.geometry import Geometry
 from ..arch.registers import IDENTIFICATION, register_map
 from ..dispatch.tb_profile import kernel_profile
+from ..dispatch.tb_selection import selection_counts
 from ..interfaces.port import Port
 from ..interfaces.preemption import counters
 from ..interfaces.preemption_port import WarpWindow
@@ -78,6 +79,12 @@ class StatusRegisters(wiring.Component):
         inspected = self._inspect(m)
         if self.geometry.profile:
             self._profile(m, inspected)
+        if self.geometry.proactive:
+            values, counts = self.values, self.dispatch.selections
+            m.d.comb += [values["announced"].victims.eq(self.commands.announced),
+                         values["base_cycles"].value.eq(self.commands.base_cycles),
+                         *(values[name].value.eq(counts[name])
+                           for name in selection_counts().members)]
         return m
 
     def _machine(self, m: Module):

@@ -227,12 +227,14 @@ def fault_reports(g: Geometry) -> data.StructLayout:
 
 def kernel_info(g: Geometry) -> data.StructLayout:
     """Descriptor of one kernel slot, constant while the kernel runs
-    (register map, ``kernel[k]``); `trap_base` with `Geometry.traps`."""
+    (register map, ``kernel[k]``); `trap_base` with `Geometry.traps`, `usual_cycles` with
+    `Geometry.proactive`."""
     window = data.StructLayout({"base": ADDRESS_BITS, "end": ADDRESS_BITS})
     return data.StructLayout({
         "code_base": ADDRESS_BITS, "code_words": PC_BITS,
         **({"trap_base": PC_BITS} if g.traps else {}),
-        **({"entries": 6} if g.spare_entries else {}), "grid_x": 32, "grid_y": 16, "grid_z": 16,
+        **({"entries": 6} if g.spare_entries else {}),
+        **({"usual_cycles": 32} if g.proactive else {}), "grid_x": 32, "grid_y": 16, "grid_z": 16,
         "block_x": 11, "block_y": 11, "block_z": 10, "reciprocal_x": 21, "reciprocal_y": 21,
         "threads": 11, "registers": 7, "warps": 6, "shared_bytes": 20,
         "ccb_base": ADDRESS_BITS, "area_bytes": 32, "local_base": ADDRESS_BITS, "local_bytes": 16,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -16,7 +16,8 @@ __all__ = ["EngineCounters"]
 
 
 class EngineCounters(wiring.Component):
-    """Counts preempts, resumes and evictions that are commanded, not TBs that yield.
+    """Counts preempts, resumes and evictions that are commanded, neither TBs that yield nor bases
+    for announcements.
 
     Timing
     ------
@@ -74,8 +75,17 @@ class EngineCounters(wiring.Component):
             counts.read_valid.eq(restore.read_valid), counts.read_words.eq(restore.read_words),
             self.counters.eq(counts.counters),
         ]
+        apart = Value.cast(0)
         if self.geometry.watches:
-            with m.If(accepted.yields):
+            apart = apart | accepted.yields
+        if self.geometry.proactive:
+            apart = apart | accepted.announced
+            # The second pass of a preempt that selects counts on.
+            with m.If(accepted.again):
+                m.d.comb += [counts.begin_save.eq(0), counts.goes_on.eq(
+                    command.clear & ~command.resume & ~accepted.adopt & ~accepted.evict)]
+        if self.geometry.watches or self.geometry.proactive:
+            with m.If(apart):
                 m.d.comb += [getattr(counts, name).eq(0) for name in (
                     "begin_save", "saving", "begin_restore", "claim_dropped", "draining",
                     "tb_started", "read_valid")]

@@ -18,7 +18,8 @@ def accepted_command(g: Geometry) -> data.StructLayout:
     preempt is carried out. Its `trap`, which a machine without traps does not keep, is 0 for a
     kernel without preemption routines. `grace_used` is the grace that a preempt took, in cycles,
     before it was taken. With `yields` TBs leave or come back by themselves; only with
-    `Geometry.watches`.
+    `Geometry.watches`. With `announced` bases are saved for an announcement; only with
+    `Geometry.proactive`.
 
     `lines` is the shared memory of a TB in 128-byte lines. `allocated` has a bit for each of a
     thread's `registers`. A preempt writes `generation`. A row of the encoding table has `row_words`
@@ -31,5 +32,6 @@ def accepted_command(g: Geometry) -> data.StructLayout:
         "options": data.StructLayout(options), "grace_used": 32, "generation": 32,
         "ccb_base": ADDRESS_BITS, "area_bytes": 32, "registers": 7, "warps": 6,
         "lines": range(g.shared_lines + 1), "allocated": MAX_REGISTERS,
-        **({"yields": 1} if g.watches else {}), "row_words": range(MAX_ROW_WORDS + 1),
+        **({"yields": 1} if g.watches else {}),
+        **({"announced": 1} if g.proactive else {}), "row_words": range(MAX_ROW_WORDS + 1),
     })

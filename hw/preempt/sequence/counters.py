@@ -34,7 +34,9 @@ class PreemptCounters(wiring.Component):
     begin_save, begin_restore : Signal, in
         A command was taken (the cycle before); resets its counters.
     grace_used : Signal(32), in
-        Cycles of grace that the preempt took, read in the cycle of `begin_save`.
+        Cycles of grace that the preempt took, read in the cycle of `begin_save` or `goes_on`.
+    goes_on : Signal, in
+        Likewise: the second pass of a preempt was taken; its counters count on.
     saving, evicting : Signal, in
         A preempt is under way; what has stayed on the SM is being saved.
     row_evicted : Signal, in
@@ -48,6 +50,7 @@ class PreemptCounters(wiring.Component):
 
     begin_save: Signal
     begin_restore: Signal
+    goes_on: Signal
     grace_used: Signal
     saving: Signal
     evicting: Signal
@@ -66,7 +69,7 @@ class PreemptCounters(wiring.Component):
     def __init__(self, g: Geometry):
         self.geometry = g
         super().__init__({
-            "begin_save": In(1), "begin_restore": In(1), "grace_used": In(32),
+            "begin_save": In(1), "begin_restore": In(1), "goes_on": In(1), "grace_used": In(32),
             "saving": In(1), "evicting": In(1), "row_evicted": In(1), "tally": In(save_tally(g)),
             "head_event": In(head_event(g)), "claim_dropped": In(1), "tb_committed": In(1),
             "draining": In(1),
@@ -116,6 +119,8 @@ class PreemptCounters(wiring.Component):
             m.d.sync += [c[name].eq(0) for name in ("save_cycles", *gains)]
             m.d.sync += c.grace_cycles.eq(self.grace_used)
 
+        with m.If(self.goes_on):
+            m.d.sync += c.grace_cycles.eq(self.grace_used)
         with m.If(self.tb_started):
             m.d.sync += [c.restore_cycles.eq(restored_for), running.eq(1)]
         with m.If(self.read_valid):

@@ -148,6 +148,8 @@ class Sequencer(wiring.Component):
                         request.options.trap & kernel.trap_base.any())
                 if g.watches:
                     m.d.sync += accepted.yields.eq(request.yields)
+                if g.proactive:
+                    m.d.sync += accepted.announced.eq(request.announced)
                 if g.grace:
                     m.d.sync += accepted.grace_used.eq(request.grace_used)
                 m.d.sync += [
