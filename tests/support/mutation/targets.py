@@ -162,8 +162,9 @@ TARGETS: Sequence[Target] = (
     _tested("preempt/restore/test_record_reader.py", RecordReader, TINY.replace(warps=8, tb_slots=5)),
     _tested("preempt/restore/test_row_writer.py", RowWriter, TINY),
     _tested("control/test_command_processor.py", CommandProcessor, KERNELS, count=60,
-            more=("control/test_command_answers.py", "control/test_command_ends.py", "control/test_command_withdrawal.py",
-                  "control/test_grace.py", "control/test_refusals.py", "control/test_switches.py"),
+            more=("control/test_command_answers.py", "control/test_command_ends.py",
+                  "control/test_command_withdrawal.py", "control/test_grace.py", "control/test_refusals.py",
+                  "control/test_switches.py"),
             without=("queue", "check__footprint")),
     _tested("control/test_engine_queue.py", EngineQueue, KERNELS.replace(watches=3, entries=5, tb_slots=3), count=40,
             constants=tuple((memory_refusals, *each) for each in (

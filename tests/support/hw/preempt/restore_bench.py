@@ -140,7 +140,7 @@ class Bench:
 
     def forget(self):
         self.inits, self.stacks, self.predicates, self.uniforms, self.registers, self.rows = {}, {}, {}, {}, {}, {}
-        self.jobs, self.bads, self.of_base = [], [], None
+        self.jobs, self.bads, self.of_base = [], [], ({}, {}, {})
 
     async def offer(self, ctx):
         while True:
