@@ -35,7 +35,7 @@ def test_every_output_in_every_cycle(name, cycles):
 
 @pytest.mark.parametrize("seed, cycles", quick(itertools.product(range(4), (600, 6000)), [(0, 600)]))
 def test_any_commands_in_any_order_end_and_leave_each_kernel_in_one_place(seed, cycles):
-    """A dispatcher and an engine that keep count of a kernel's TBs: launched and saved ones, ended ones."""
+    """The dispatcher and the engine of the test count the launched, saved and ended TBs of each kernel."""
     rng = random.Random(seed)
 
     async def scenario(ctx, dut, driver):

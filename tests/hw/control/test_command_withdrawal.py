@@ -45,7 +45,7 @@ def test_what_a_withdrawn_pass_left_behind_gets_another_at_once():
 
 
 def test_an_aborted_eviction_resumes_the_kernel():
-    """It was preempted before, and is not any more."""
+    """The kernel was preempted before, and is not any more."""
     async def scenario(ctx, dut, driver):
         await driver.bring(1, PREEMPTED)
         ctx.set(dut.engine.saved, 0b010)

@@ -37,7 +37,7 @@ async def preempt(bench, ctx, k):
 
 
 async def restore(bench, ctx, k, saved):
-    """Bring TBs back as the engine does; each of its warps exits when the front end says so."""
+    """Bring TBs back as the engine does; their warps exit when the front end says so."""
     kernel, engine = bench.kernels[k], bench.engine
     for launch, x, y, z in saved:
         place = await bench.admit(ctx, {"kernel": k, "launch_id": launch, "ctaid_x": x, "ctaid_y": y, "ctaid_z": z})
@@ -278,7 +278,7 @@ def test_a_tb_that_is_given_room_while_its_kernel_is_killed_does_not_stay(delay)
 
 
 def test_a_plan_that_a_preempt_did_not_wait_for_is_forgotten_with_it():
-    """The next one has a plan of its own: with no newcomer everything stays."""
+    """The next preempt has its own plan: without a newcomer everything stays."""
     bench = ControlBench(G)
 
     async def main(bench, ctx):

@@ -16,7 +16,7 @@ from support.selection import quick
 GEOMETRIES = {"2 TBs": preset("tiny").replace(kernel_slots=2),
               "5 TBs": preset("tiny").replace(warps=11, tb_slots=5, kernel_slots=3, registers=128)}
 SEARCH = 24
-"""Cycles that a search for room can take, and more."""
+"""Upper bound of the cycles that a search for room takes."""
 
 
 class Bench:
@@ -39,22 +39,22 @@ class Bench:
         self.inserted = self.answers = self.restores = 0
 
     def size(self, kernel):
-        """Rows of registers and lines of shared memory."""
+        """Return the rows of registers and lines of shared memory of a TB."""
         info = self.kernels[kernel]
         return -(-info["registers"] * info["warps"] // 4), -(-info["shared_bytes"] // 128)
 
     def entry(self, kernel, entries):
-        """The lowest entry of a kernel that is not among those taken, None if all are."""
+        """Return the lowest entry of a kernel that is not taken, None if all are."""
         taken = {entry for owner, entry in entries.values() if owner == kernel}
         return next((k for k in range(self.g.tb_slots) if k not in taken), None)
 
     def region(self, kernel, entry):
-        """Where the local memory of an entry of a kernel lies."""
+        """Return the address of the local memory of a kernel's entry."""
         info = self.kernels[kernel]
         return info["local_base"] + entry * local_region_bytes(self.g, info["warps"], info["local_bytes"])
 
     def place(self, kernel, resident):
-        """Where a TB goes among others: slot, rows, lines, warp slots; None if there is no room."""
+        """Return the place of a TB among others: slot, rows, lines, warp slots; None if there is no room."""
         g, info = self.g, self.kernels[kernel]
         free = [tb for tb in range(g.tb_slots) if tb not in resident]
         taken = {slot for row in resident.values() for slot in row["slots"]}
@@ -67,13 +67,13 @@ class Bench:
         return {"tb": free[0], "rows": (at[0], rows), "lines": (at[1], lines), "slots": slots, "kernel": kernel}
 
     def fresh(self, kernel):
-        """The next TB of a kernel."""
+        """Return the next TB of a kernel."""
         number = self.next[kernel]
         return {"kernel": kernel, "launch_id": number, "ctaid_x": 3 * number, "ctaid_y": kernel, "ctaid_z": 7,
                 "local_base": 0, "entry": 0}
 
     def offer(self, ctx, request, eligible):
-        """The grid walker offers a TB of a kernel that may, another one each time."""
+        """Offer a TB as the grid walker does, of an eligible kernel, another kernel each time."""
         kernels = [k for k in range(self.g.kernel_slots) if request >> k & 1]
         kernel = kernels[sum(self.next) % len(kernels)] if kernels else 0
         assert request & ~eligible == 0
@@ -91,7 +91,7 @@ class Bench:
         ctx.set(dut.room.warps_taken, sum(1 << slot for slot in taken))
         ctx.set(dut.room.warp_count, len(taken))
         leaver = rng.choice(list(self.rows)) if self.rows and leaves else None
-        # what leaves has ended, or was saved and may come back
+        # a TB that leaves has ended, or was saved and may come back
         saved = leaver is not None and len(self.saved) < 2 and rng.random() < 0.4
         ctx.set(dut.remove, 0 if leaver is None else 1 << leaver)
         ended = leaver is not None and not saved
@@ -126,7 +126,7 @@ class Bench:
                 del self.entries[row["key"]]
 
     def insert(self, insert, advance, clear):
-        """A row comes into the TB table: the place is the first that fits, perhaps before a TB left a moment ago."""
+        """Check a row that comes into the TB table: its place is the first that fits now, or fitted some cycles ago."""
         restored = self.waiting is not None
         kernel = insert["row"]["kernel"]
         admission = self.waiting if restored else self.fresh(kernel)
@@ -163,7 +163,7 @@ class Bench:
         self.entries[key] = (kernel, entry)
 
     def no_overlap(self, place):
-        """What a TB gets belongs to no other."""
+        """Check that no other TB has any part of a place."""
         assert place["tb"] not in self.rows
         for other in self.rows.values():
             assert not set(place["slots"]) & set(other["slots"])

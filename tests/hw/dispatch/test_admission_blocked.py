@@ -44,7 +44,7 @@ def test_a_restored_tb_without_room_is_told_so_unless_a_tb_leaves_meanwhile():
 
 
 def test_a_kernel_that_begins_is_looked_at_though_the_one_before_found_no_room():
-    """And nothing leaves the SM in between."""
+    """Nothing leaves the SM in between."""
     g = TWO_TBS
     dut = component(Admission, g)
 
@@ -86,7 +86,7 @@ def test_a_kernel_that_begins_is_looked_at_though_the_one_before_found_no_room()
 
 @pytest.mark.parametrize("when", range(5))
 def test_a_kernel_that_begins_while_another_finds_no_room_is_looked_at(when):
-    """In whatever cycle of the other's attempt: one that was blocked before begins anew, and is not blocked."""
+    """A kernel that was blocked begins anew in any cycle of the other's attempt, and is not blocked."""
     g = TWO_TBS
     dut = component(Admission, g)
 
@@ -122,7 +122,7 @@ def test_a_kernel_that_begins_while_another_finds_no_room_is_looked_at(when):
 
 
 class Staying:
-    """An SM of which every row of registers is taken: by TBs that run, and by what stays of preempted ones."""
+    """An SM whose rows of registers are all taken, by TBs that run and by registers of preempted ones that stay."""
 
     def __init__(self, ctx, dut, g):
         self.ctx, self.dut, self.g = ctx, dut, g
@@ -132,7 +132,7 @@ class Staying:
             ctx.set(dut.footprints[k], {"rows": g.register_rows // 2, "lines": 0})
 
     async def fill(self, owners):
-        """TBs of these kernels come, and leave again; their registers stay."""
+        """Let TBs of these kernels come and leave again; their registers stay."""
         ctx, dut, g = self.ctx, self.dut, self.g
         for row, kernel in enumerate(owners):
             await self.restored(kernel, entry=row)

@@ -19,7 +19,7 @@ PORTS = {**{name: f"room.{name}" for name in ("occupied", "warps_taken", "warp_c
 
 
 class Machine:
-    """What is around an `Admission`: kernels, TBs that run, that are saved, what stays of them. It asks the model."""
+    """The surroundings of an `Admission`: kernels, TBs that run, saved ones, rows that stay. It asks the model."""
 
     def __init__(self, dut, rng, kinds):
         self.dut, self.g, self.rng, self.model = dut, dut.geometry, rng, Model(dut.geometry)
@@ -28,15 +28,15 @@ class Machine:
         for k in kernels:
             self.describe(k)
         self.rows, self.saved, self.staying = {}, [], [None] * self.g.tb_slots
-        """TBs by slot, saved ones, and which of these has left something in each row of the staying table."""
-        self.junk = {}  # where nothing is valid
+        """TBs by slot, saved TBs, and the saved TB of each row of the staying table."""
+        self.junk = {}  # inputs where nothing is valid
         self.kept = [0] * self.g.tb_slots  # kernels of these rows
         self.back = []  # what stays and is its TB's again
         self.offered, self.waiting, self.entered, self.dying = None, None, None, None
         self.stuck, self.left, self.kinds = 0, 0, kinds
 
     def describe(self, k):
-        """Kernel `k` becomes another, often one of whose TBs many fit, or that needs the room of a few of those."""
+        """Make kernel `k` another one: often many of its TBs fit, or one TB needs the room of a few."""
         g, rng = self.g, self.rng
         units = g.warps, g.register_rows, g.shared_lines
         if rng.random() < 0.7:
@@ -51,9 +51,12 @@ class Machine:
         self.footprints[k] = {"rows": rows, "lines": rng.choice([0, lines, lines, lines])}
 
     def theme(self):
-        """For a while TBs leave, are saved and come back, and what stays of them is evicted, often or seldom; or what
-        stays fills the SM, and TBs want room of which nothing is there; or all that can be there is; or no more than
-        stays is, and it is stuck."""
+        """Choose a kind for a while.
+
+        ``usual``: TBs leave, are saved and come back, and their rows that stay are evicted, often or seldom.
+        ``fills``: rows that stay fill the SM, and TBs want room that is not there. ``stuck``: rows that stay fill the
+        SM, and memory refuses all of them. ``packed``: TBs and rows that stay fill all slots.
+        """
         rng, every = self.rng, (1 << self.g.kernel_slots) - 1
         self.kind = rng.choice(self.kinds)
         self.left, self.last = (600, 0.2) if self.kind == "packed" else (100, rng.choice((0.05, 0.3, 1)))
@@ -99,8 +102,7 @@ class Machine:
         return given
 
     def _offers(self, given):
-        """A saved TB, now and then with local memory that is not its own, and a fresh one of a kernel that is asked
-        for."""
+        """Offer a saved TB, now and then with wrong local memory, and a fresh one of a requested kernel."""
         rng = self.rng
         able = [tb for tb in self.saved if self.kind == "usual" or tb["row"] is None]
         if self.offered is None and able and rng.random() < self.restores:
@@ -124,7 +126,7 @@ class Machine:
                 if each and each["kernel"] == kernel]
 
     def _leaves(self, given):
-        """A TB ends or is saved, or what stays of one is evicted, or belongs to it again."""
+        """Let a TB end or be saved, or evict a row that stays, or give it back to its TB."""
         rng, g = self.rng, self.g
         for what, name in self.back:
             given[f"move_{name}"] = what
@@ -167,7 +169,7 @@ class Machine:
         self.saved.append(tb)
 
     def _ends(self, given):
-        """A saved TB is forgotten; a kernel of which nothing is left begins anew or is taken over from memory."""
+        """Forget a saved TB; start a kernel anew, or adopt it from memory, if nothing of it is left."""
         k, rng = self.dying, self.rng
         many = self.kind == "packed" or len(self.saved) > 7
         away = [tb for tb in self.saved if tb["row"] is None and (tb["kernel"] == k or many)]
@@ -197,7 +199,7 @@ class Machine:
                         "local_base": (info["local_base"] + entry * size) % (1 << 32)})
 
     def follow(self, given, told):
-        """What the block has told comes to pass."""
+        """Carry out the outputs of the block."""
         model = self.model
         if given["remove"]:
             del self.rows[given["remove"].bit_length() - 1]
@@ -226,7 +228,7 @@ class Machine:
         model.step(given)
 
     def run(self, cycles):
-        """Yield inputs, those that change, and outputs."""
+        """Yield the inputs that change, and the outputs."""
         staying, before = ("release", "evictable", "move_registers", "move_lines"), {}
         for _ in range(cycles):
             if self.left == 0:

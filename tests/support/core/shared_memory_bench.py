@@ -38,7 +38,7 @@ class Bench:
         self.cycle, self.op_cycles, self.write_cycles, self.done_cycles = 0, [], [], []
 
     def expect(self, access):
-        """Apply an access to the model; what it must write and report is remembered."""
+        """Apply an access to the model; remember the writes and the fault that it must cause."""
         base, size = self.TBS[access.tb]
         values = [[None] * self.g.warp_size for _ in range(access.size.registers)]
         beyond = [lane for lane in access.lanes if access.address[lane] + access.size.bytes > size]
@@ -67,7 +67,7 @@ class Bench:
         self.expected_faults[kind, access.warp, access.pc, access.address[lane]] += 1
 
     def expect_clear(self, first, count):
-        """Lines become invalid: they read as zeros."""
+        """Make lines of the model invalid: they read as zeros."""
         self.model[first * LINE:(first + count) * LINE] = 0
         self.valid &= ~((1 << count) - 1 << first)
         self.dirty &= ~((1 << count) - 1 << first)
@@ -180,7 +180,7 @@ class Bench:
 
 
 def accesses(rng, g, count, odd=0.0, beyond=0):
-    """Random accesses of both TBs; `beyond` bytes past the allocation may be touched."""
+    """Yield random accesses of both TBs, up to `beyond` bytes past the allocation."""
     for number in range(count):
         tb = rng.randrange(2)
         access = random_access(rng, g, rng.randrange(g.warps), number % 16 * 4, number + 1, 0,
@@ -190,14 +190,14 @@ def accesses(rng, g, count, odd=0.0, beyond=0):
 
 
 def strided(g, number, words, store=False, size=Size.B32, start=0):
-    """An access of all lanes, `words` words apart."""
+    """Return an access of all lanes, `words` words apart."""
     data = np.arange(4 * g.warp_size, dtype=np.uint32).reshape(4, -1) + 1000 * number
     return Access(number % g.warps, size, store, (1 << g.warp_size) - 1,
                   [start + 4 * words * lane for lane in range(g.warp_size)], data, number % 16 * 4, number + 1)
 
 
 def atomic(g, number, words, function=AtomicOp.ADD, size=Size.B32, returns=True):
-    """An atomic of all lanes, `words` words apart; operands are ones."""
+    """Return an atomic of all lanes, `words` words apart; operands are ones."""
     access = strided(g, number, words, size=size)
     access.function, access.returns = function, returns
     access.data = np.full((4, g.warp_size), 0x3F80_0000 if function is AtomicOp.FADD else 1, np.uint32)

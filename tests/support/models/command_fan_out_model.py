@@ -10,7 +10,7 @@ from .sm_states import IDLE, MAP, PREEMPTED, PREEMPTING, bits, pick, states_of
 
 
 class Commands:
-    """What becomes of commands."""
+    """The commands: each is refused, or passed to some SMs."""
 
     def __init__(self, g):
         self.g, self.error, self.refusing = g, CommandError.NONE, 0
@@ -70,7 +70,7 @@ class Commands:
 
 
 def any_command(rng, g):
-    """A command of any kernel, now and then one that there is not."""
+    """Return a command of any kernel, now and then of a kernel that does not exist."""
     op = rng.choice([*Command, Command.PREEMPT, Command.ABORT, rng.randrange(16)])
     kernel = rng.randrange(g.kernel_slots) if rng.random() < 0.9 else rng.randrange(8)
     given = rng.getrandbits(32) & ~MAP["command"].pack(op=15, kernel=7)
@@ -78,8 +78,10 @@ def any_command(rng, g):
 
 
 def suited(rng, g, word, states):
-    """Make the states of a command's kernel often such as aborts and releases find; return the kernels that are
-    recorded by SM, often all but that one on one SM."""
+    """Give a command's kernel states that aborts and releases often find; return the recorded kernels by SM.
+
+    Often all kernels are recorded, but for that one on one SM.
+    """
     every, kernel = (1 << g.kernel_slots) - 1, min(MAP["command"].unpack(word)["kernel"], g.kernel_slots - 1)
     alike = rng.choice(list(KernelState))
     theme = rng.choice([None, (alike,), (PREEMPTING, PREEMPTED), (PREEMPTED,), (PREEMPTED, PREEMPTED, IDLE)])

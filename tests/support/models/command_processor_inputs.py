@@ -14,7 +14,7 @@ STUBBORN = TRIES * (AGAIN_CYCLES + 50)
 
 
 class World:
-    """What comes to a command processor: long phases in which some things happen often, others never."""
+    """Inputs of a command processor, in long phases: some things happen often, others never."""
 
     def __init__(self, g, rng, model):
         self.g, self.rng, self.model = g, rng, model
@@ -39,7 +39,7 @@ class World:
         return int(self.rng.random() < self.odds[name])
 
     def kernel(self):
-        """A descriptor, most often of a kernel that can be started."""
+        """Return a descriptor, most often of a kernel that can be started."""
         rng, g = self.rng, self.g
         threads = rng.randint(1, g.max_block_threads)
         kernel = {"grid_x": rng.randint(1, 5), "grid_y": 1, "grid_z": 2, "threads": threads,

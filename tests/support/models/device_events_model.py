@@ -37,7 +37,7 @@ class Events:
         return None
 
     def counted(self, given):
-        """The kernel whose switch is counted in this cycle, and how it ended; or None."""
+        """Return the kernel whose switch is counted in this cycle, and how it ended; or None."""
         if not self.g.profile:
             return None
         k = next((k for k, kind in enumerate(self.waiting) if kind is not None), None)
@@ -74,7 +74,10 @@ class Events:
 
 
 def happenings(dut, rng, cycles, model):
-    """Yield states that change in any order, with switches, errors and faults: for a while few or many of few kinds."""
+    """Yield states that change in any order, with switches, errors and faults.
+
+    For a while switches are few or many, and of few kinds.
+    """
     g, rate, kinds = dut.geometry, 0.3, list(Switch)
     states, members, took = states_of(rng, g), [7] * g.kernel_slots, [0] * g.kernel_slots
     for _ in range(cycles):
@@ -96,7 +99,7 @@ def happenings(dut, rng, cycles, model):
 
 
 class Episode:
-    """A kernel that is switched on some SMs for some cycles, and where that leaves it."""
+    """A kernel that is switched on some SMs for some cycles, and the states in which that ends."""
 
     def __init__(self, g, rng, together):
         resuming = KernelState.RESUMING
@@ -111,8 +114,10 @@ class Episode:
 
 
 def episodes(dut, rng, cycles, model):
-    """Yield kernels that are switched one after the other, or several at once, with a rest between: nothing else
-    changes, so that how a switch ended on the SMs decides what is counted."""
+    """Yield kernels that are switched one after the other, or several at once, with a rest between.
+
+    Nothing else changes, so the end of a switch on the SMs alone decides what is counted.
+    """
     g, whole = dut.geometry, 7
     states, running = states_of(rng, g), [None] * g.kernel_slots
     members, took = [whole] * g.kernel_slots, [whole] * g.kernel_slots

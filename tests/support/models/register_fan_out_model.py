@@ -13,7 +13,7 @@ from .sm_states import DEVICE, MAP, bits, moved, pick, states_of
 
 
 class Registers:
-    """All registers of a device, whose commands and events are as above."""
+    """All registers of a device, with its commands and events."""
 
     def __init__(self, g):
         self.g, self.commands, self.events = g, Commands(g), Events(g)
@@ -28,7 +28,7 @@ class Registers:
         return host["write"] and host["address"] // 4 == DEVICE[name].address // 4
 
     def command(self, given):
-        """What `Commands` is given."""
+        """Return the inputs of `Commands`."""
         host, everyone = given["host"], (1 << self.g.sms) - 1
         valid = (host["write"] and host["address"] < 1 << ADDRESS_BITS
                  and host["address"] // 4 == MAP["command"].address // 4)
@@ -38,7 +38,7 @@ class Registers:
                 "recorded": [each["recorded"] for each in given["reports"]]}
 
     def event(self, given):
-        """What `Events` is given."""
+        """Return the inputs of `Events`."""
         reports, host, command = given["reports"], given["host"], self.command(given)
         return {"states": command["states"], "errors": [each["errors"] for each in reports],
                 "members": given["members"], "takers": list(self.commands.took),
@@ -55,7 +55,7 @@ class Registers:
         return {DEVICE[path].address // 4: word for path, word in shown.items()}
 
     def read(self, given):
-        """What the host reads in this cycle, of the address of the last."""
+        """Return the word that the host reads in this cycle, from the address of the last cycle."""
         if self.own is not None:
             return self.own
         g, words, read = self.g, given["words"], self.masks["sm_read"]
@@ -115,8 +115,10 @@ class Registers:
 
 
 def accesses(dut, rng, cycles, model, having=None):
-    """Yield accesses of all registers, while SMs say anything; queues stay stopped. The vectors of the SMs that are
-    `having` each kernel are any if they are not given."""
+    """Yield accesses of all registers, while SMs report anything; queues stay stopped.
+
+    `having` are the vectors of the SMs that have each kernel; they are random unless given.
+    """
     g = dut.geometry
     slots = KERNEL_BASE + g.kernel_slots * KERNEL_STRIDE
     addresses = [register.address for register in DEVICE.values() if register.exists(g)
@@ -159,7 +161,10 @@ def accesses(dut, rng, cycles, model, having=None):
 
 
 def report(dut, rng, states, rate, anew):
-    """What an SM says of itself, but for what is recorded: how often kernels are switched, and begin anew."""
+    """Return the report of an SM, without its recorded kernels.
+
+    `rate` is the probability of a switch, `anew` that of a start and of an adoption.
+    """
     g = dut.geometry
     return {"states": list(states),
             "errors": [rng.choice(list(CommandError)) if rng.random() < rate / 3 else CommandError.NONE

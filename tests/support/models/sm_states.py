@@ -14,20 +14,22 @@ def bits(flags):
 
 
 def pick(values, number):
-    """The value of that number, beyond them the last."""
+    """Return the value of that number, or the last one beyond them."""
     return values[min(number, len(values) - 1)]
 
 
 def states_of(rng, g):
-    """States of all kernels by SM; those of a kernel are often alike."""
+    """Return the states of all kernels by SM; those of a kernel are often alike."""
     common = [rng.choice(list(KernelState)) for _ in range(g.kernel_slots)]
     return [[state if rng.random() < 0.6 else rng.choice(list(KernelState)) for state in common]
             for _ in range(g.sms)]
 
 
 def moved(rng, states):
-    """States a cycle later: some SMs' change, often to what ends something; those of a kernel often together. A kill,
-    which ends the rest without a word, is seldom."""
+    """Change the states of some SMs, often so that something ends, and those of one kernel often together.
+
+    Kills are rare: a kill ends everything else without an event.
+    """
     for each in states:
         for k in range(len(each)):
             if rng.random() < 0.15 or each[k] == KernelState.KILLING:

@@ -33,13 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["execute"]
 
 CUDA_WARP = 32
-"""Threads of a warp of CUDA's."""
+"""Threads of a CUDA warp."""
 
 
 def _opener(o: RunOptions, g: Geometry, backend: str, told: Callable[[Statistics], None]
             ) -> Callable[[int], AbstractContextManager[Device]] | None:
-    """Return what makes a device that is a board, or writes what is to be written and tells what is to be counted; None
-    for a plain one."""
+    """Return the opener of a board, or of a device that writes and counts as the options ask; None for a plain one."""
     if o.transport is not None:
         return _board_opener(o.transport)
     if o.vcd is None and o.timeline is None and not o.statistics:
@@ -70,7 +69,7 @@ def _opener(o: RunOptions, g: Geometry, backend: str, told: Callable[[Statistics
 
 
 def _board_opener(board: SerialTransport) -> Callable[[int], AbstractContextManager[Device]]:
-    """Return what makes the device of a board; each begins with a reset."""
+    """Return the opener of the device of a board; each device begins with a reset."""
     from caesura.software import driver
 
     @contextmanager
@@ -105,7 +104,7 @@ def _run(o: RunOptions, job: JobFile | None, g: Geometry, backend: str, always: 
 
 
 def _warn_of_warps(own: Sequence[KernelImage], g: Geometry) -> None:
-    """Say of kernels of the user's own that they may count on warps of another size."""
+    """Warn that kernels of the user's own may count on warps of another size."""
     for image in own:
         if g.warp_size < CUDA_WARP and image.exchanges:
             click.echo(f"caesura: warning: kernel {image.name!r} has shuffles, votes or matches, and a warp of this SM "
@@ -132,7 +131,7 @@ def _write(directory: Path, arrays: dict[str, np.ndarray], names: Sequence[str])
 
 
 def execute(o: RunOptions, always: bool) -> None:
-    """Run, report, and exit with the verdict; with `always`, in the middle of the run if nothing says when."""
+    """Run, report, and exit with the verdict. With `always`, preempt in the middle of the run if nothing says when."""
     job = job_file(o)
     check_options(o, job)
     g = o.geometry or (job.machine if job else preset("gtx480"))

@@ -101,7 +101,7 @@ class RunOptions:
 
     @property
     def way_options(self) -> dict[str, Any]:
-        """The options given that say how to preempt, as fields of a `Way`."""
+        """The options given for how to preempt, as fields of a `Way`."""
         given: dict[str, Any] = {"mechanism": Mechanism.of(self.mechanism)} if self.mechanism else {}
         given |= {name: getattr(self, name) for name in ("patience", "grace") if getattr(self, name) is not None}
         given |= {name: True for name in FLAGS if name != "checkpoint" and getattr(self, name)}
@@ -109,7 +109,7 @@ class RunOptions:
 
     @property
     def plan_options(self) -> dict[str, Any]:
-        """The options given that say when and for what, as fields of a `PreemptionSpec`."""
+        """The options given for when to preempt, and for which kernel, as fields of a `PreemptionSpec`."""
         if self.checkpoint is not None and self.announced is not None:
             raise click.UsageError("give one of --checkpoint and --announced; the latter chooses when bases are saved")
         given: dict[str, Any] = {name: True for name in ("newcomer", "gang") if getattr(self, name)}
@@ -118,7 +118,7 @@ class RunOptions:
         return given
 
     def neighbour(self) -> dict[str, Any]:
-        """Return the options given that say what runs meanwhile, as fields of a `PreemptionSpec`; its job is read."""
+        """Return the options given for the kernel that runs meanwhile as fields of a `PreemptionSpec` with its job."""
         if not self.other:
             return {}
         job = load_job(self.other_job) if self.other_job else None

@@ -79,7 +79,7 @@ def check_options(o: RunOptions, job: JobFile | None) -> None:
 
 
 def planned_preemptions(o: RunOptions, job: JobFile | None, always: bool) -> tuple[PreemptionSpec, ...]:
-    """Return what `--at` asks for, else what the job file does; other options go before the file's keys.
+    """Return the preemptions that `--at` asks for, else those of the job file; other options override the file's keys.
 
     With `always`, and neither, there is one whose moment is not known yet: at cycle -1.
     """

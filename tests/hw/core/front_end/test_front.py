@@ -53,7 +53,7 @@ def test_a_call_and_a_return_to_where_lanes_meet_pop_the_stack():
 
 
 def test_a_call_to_itself_goes_on_until_the_warp_is_killed():
-    """And the warp is not quiet before the return address is written."""
+    """The warp is not quiet before the return address is written."""
     bench = FrontEndBench(TINY, [[make("nop"), make("call", d=3, target=1)]])
 
     async def test(ctx):
@@ -89,7 +89,7 @@ def test_killed_warps_are_exited_when_their_loads_are_back():
 
 
 def test_memory_operations_and_uniform_registers_of_a_warp_keep_their_order():
-    """One warp, so that nothing but the order keeps an instruction back; the bench looks at what is outstanding."""
+    """There is one warp, so only the order holds an instruction back; the bench checks the outstanding operations."""
     rng = random.Random(9)
     kinds = [
         make("ld.global.b32", d=1, a=2), make("st.local.b32", d=1, a=2), make("atom.global.add.b32", d=3, a=2, b=4),
@@ -122,7 +122,7 @@ def test_memory_operations_and_uniform_registers_of_a_warp_keep_their_order():
     ("shared", OutstandingOperations.LIMIT, make("st.shared.b32", d=1, a=2)),
     ("atomic", 1, make("red.global.or.b32", a=2, b=4))])
 def test_operations_that_are_not_complete_fill_a_counter_and_keep_a_warp(kind, most, instruction):
-    """Nothing of the kind completes: the warp issues as many as can be counted, and is not quiet even when killed."""
+    """No operation completes: the warp issues as many as can be counted, and is not quiet even if it is killed."""
     bench = FrontEndBench(TINY, [[instruction] * 20 + [make("exit")]], smooth=True)
     take, held = bench._take, [kind]
     bench._take = lambda kind: None if kind in held else take(kind)

@@ -86,7 +86,7 @@ def test_pp_without_its_second_word_faults_when_pending():
 
 
 def test_stack_overflow_faults_and_leaves_the_stack():
-    """With room for one of the two entries of a branch; with room for both it goes on."""
+    """A warp with room for one of a branch's two entries faults; a warp with room for both goes on."""
     program = [make("setp.ne", pd=0, a=1, b=1), make("bra", target=3, reconv=9, guard=0), make("nop")] + [
         make("exit")] * 8
     bench = FrontEndBench(TINY, [program])

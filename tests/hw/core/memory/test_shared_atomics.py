@@ -13,7 +13,7 @@ from support.selection import quick
 
 
 def atomics(rng, g, count, odd=0.0, beyond=0):
-    """Loads, stores and atomics; 64-bit ones too."""
+    """Yield loads, stores and atomics, also of 64 bits."""
     for access in accesses(rng, g, count, odd, beyond):
         if rng.random() < 0.6:
             end = Bench.TBS[access.tb][1] + beyond
@@ -27,7 +27,7 @@ def atomics(rng, g, count, odd=0.0, beyond=0):
 
 @pytest.mark.parametrize("name", quick(GEOMETRIES, ("tiny, 4 lanes", "32 lanes")))
 def test_atomics_among_loads_and_stores_match_the_model(name):
-    """Under back-pressure; lines lost in between read as zeros and become valid and dirty."""
+    """The write port has back-pressure. Lines that are cleared in between read as zeros, and become valid and dirty."""
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)
     bench = Bench(g, busy=lambda: slow.random() < 0.3 and bench.cycle % 2000 < 1000)
 
@@ -103,7 +103,7 @@ def test_a_line_is_zeroed_though_an_atomic_before_is_still_writing(function):
 
 @pytest.mark.parametrize("size", [Size.B32, Size.B64])
 def test_sums_of_reals_and_other_atomics_follow_each_other(size):
-    """On words next to each other, in turn and in both orders: results of the two kinds come at different times."""
+    """They access adjacent words, in turn and in both orders. Results of the two kinds come at different times."""
     g = TINY.replace(unit_queue=4)
     bench = Bench(g)
 

@@ -14,7 +14,7 @@ from support.selection import quick
 
 @pytest.mark.parametrize("name", quick(GEOMETRIES, ["8 of 32 lanes"]))
 def test_random_accesses_clears_and_faults_match_the_model(name):
-    """With back-pressure on the write port; faults have no effect but their report."""
+    """The write port has back-pressure. A fault has no effect but its report."""
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)
     bench = Bench(g, busy=lambda: slow.random() < 0.3)
 
@@ -32,7 +32,7 @@ def test_random_accesses_clears_and_faults_match_the_model(name):
 @pytest.mark.parametrize(("name", "stall"), [("tiny", 0.0), ("tiny, 4 lanes", 0.0), ("8 of 32 lanes", 0.0),
                                              ("tiny", 0.6), ("tiny, 4 lanes", 0.6)])
 def test_rows_are_saved_and_restored_while_other_lines_are_used(name, stall):
-    """Rows of line 0 and 7 are written and read while TB 0 runs on lines 1 to 5, its results held back or not."""
+    """Rows of lines 0 and 7 are written and read while TB 0 runs on lines 1 to 5; its results are held back or not."""
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)
     bench = Bench(g, busy=lambda: slow.random() < stall)
     per_line = LINE // (4 * g.lanes)
@@ -127,7 +127,7 @@ def test_stores_to_dirty_lines_flow_one_a_cycle():
 
 @pytest.mark.parametrize(("function", "most"), [(None, 3), (AtomicOp.ADD, 5), (AtomicOp.FADD, 9)])
 def test_rows_do_not_wait_for_running_tbs(function, most):
-    """Loads or atomics wait all the time; rows come and go among them, and neither changes the other."""
+    """Loads or atomics wait all the time. Rows are read and written among them, and neither changes the other."""
     g, rng = TINY.replace(unit_queue=4), random.Random(5)
     bench = Bench(g)
     per_line = LINE // (4 * g.lanes)

@@ -43,8 +43,10 @@ def test_a_stream_becomes_what_it_was(name, worst, lines, scramble):
     pytest.param("16x4", "any", "any", 3, 1, marks=pytest.mark.full),
     ("bus of 128", "most", "least", -1, 1)])
 def test_a_base_and_its_increment_become_one_tb(name, of_base, worst, lines, scramble):
-    """Registers and lines are those of the increment, and of the base where that has none; all else is the increment's.
-    The TB after it is as ever."""
+    """Registers and lines come from the increment, and from the base where the increment has none.
+
+    All else comes from the increment. A whole TB after it is restored as usual.
+    """
     g, rng = GEOMETRIES[name], random.Random(f"{name} {of_base} {worst} {lines}")
     accepted = accepted_of(g, min(12, g.regs_per_thread), g.shared_lines if lines < 0 else lines, scramble)
     bench, every = Bench(g, rng, 0.2), accepted["warps"]
@@ -60,7 +62,7 @@ def test_a_base_and_its_increment_become_one_tb(name, of_base, worst, lines, scr
 
 
 def test_an_increment_begins_when_its_base_is_done():
-    """Even if all of that was written long before its checksum is there: what is written until it is done is clean."""
+    """All of the base may be written long before its checksum comes: what is written until its end is clean."""
     g, rng = GEOMETRIES["8x8"], random.Random(9)
     accepted, bench = accepted_of(g, 5, 3), Bench(g, rng, 0.2)
 
@@ -75,7 +77,7 @@ def test_an_increment_begins_when_its_base_is_done():
 
 
 def test_the_registers_of_one_warp_and_those_of_the_next_share_a_slow_write_port():
-    """A row of the one is complete while a beat of the other is offered, which stays as it is (`steady`)."""
+    """A row of one warp is complete while a beat of the other is offered; that beat must not change (`steady`)."""
     g, rng = GEOMETRIES["16x4"], random.Random(16)
     accepted = accepted_of(g, 6, 0)
     bench = Bench(g, rng, 0.8)
@@ -96,7 +98,7 @@ def test_the_registers_of_one_warp_and_those_of_the_next_share_a_slow_write_port
     ([], [], 1, {0: Encoding.UNIFORM_8}, 3),
     ([2], [7], 1, {0: Encoding.STRIDED_8, 1: Encoding.RANDOM, 2: Encoding.UNIFORM_8}, 5)])
 def test_a_record_takes_the_cycles_of_its_words(predicates, uniforms, depth, codes, cycles):
-    """Besides, a TB takes a cycle for each row of the table and one more; the next begins in the cycle after."""
+    """A TB also takes a cycle for each row of the table and one more; the next TB begins in the cycle after."""
     g, rng = GEOMETRIES["8x8"], random.Random(0)
     accepted, dut, ends = accepted_of(g, 5, 0), component(RestorePipeline, g), []
     images = []
@@ -139,7 +141,7 @@ def test_a_record_takes_the_cycles_of_its_words(predicates, uniforms, depth, cod
 
 
 def test_a_stream_that_ends_with_a_stack_entry():
-    """Nothing follows the state of the last record; with its last word missing the stream is bad, without it not."""
+    """Nothing follows the state of the last record. The stream is bad only if its last word is missing."""
     g, rng = GEOMETRIES["8x8"], random.Random(5)
     accepted, bench = accepted_of(g, 5, 0), Bench(g, rng, 0.3, slow=True)
 
@@ -157,8 +159,10 @@ def test_a_stream_that_ends_with_a_stack_entry():
 
 @pytest.mark.parametrize("name", ["8x8", "16x4"])
 def test_a_header_is_believed_when_it_has_come(name):
-    """The last record has two words and comes late; what stands in its place until then looks like the header of a
-    longer one. Without its words, or with one of them, the stream is bad."""
+    """The last record has two words and comes late. Until then its place looks like the header of a longer record.
+
+    The stream is bad if one or both of the two words are missing.
+    """
     g, rng = GEOMETRIES[name], random.Random(11)
     stale = to_words(WARP_HEADER, exited=1, uniforms=1)[0]
     accepted, bench = accepted_of(g, 5, 0), Bench(g, rng, 0.3, slow=True, stale=stale)
@@ -176,7 +180,7 @@ def test_a_header_is_believed_when_it_has_come(name):
 
 
 def test_the_first_record_has_nothing_to_repeat():
-    """Whatever TB was there before."""
+    """The TB before has no part in it."""
     g, rng = GEOMETRIES["8x8"], random.Random(6)
     accepted, bench = accepted_of(g, 5, 0), Bench(g, rng, 0.3)
 

@@ -16,9 +16,10 @@ EVERY = [(name, *case) for name in GEOMETRIES for case in (
     (Mechanism.OCCUPIED, 0, None, 0b10), (Mechanism.LIVE, 0, 1, 0b11), (Mechanism.LIVE_CP, 0, 0, 0),
     (Mechanism.LIVE_CP, 1, 2, 0b01), (Mechanism.LIVE, 0, 2, 0b11))]
 CASES = quick(EVERY, [EVERY[k] for k in (1, 5, 9)])
-"""What is saved; which sizes are the worst: 0 the least, 1 the most, 2 any with 65 lines, and with registers that
-leave some uniform registers a bit of the liveness vector and others none; a bit for each of two TBs, set if only its
-increment is saved."""
+"""Mechanism, whether dead registers are scrambled, sizes, and a bit for each of two TBs, set if its increment is saved.
+
+Sizes are any (None), the least (0), the most (1), or any with 65 lines (2). With the last some uniform registers have a
+bit of the liveness vector, and others have none."""
 
 
 @pytest.mark.parametrize("name, mechanism, scramble, worst, increments", CASES)
@@ -58,7 +59,7 @@ STAYING = [(name, mechanism, scramble, stays) for name in GEOMETRIES for mechani
 
 @pytest.mark.parametrize("name, mechanism, scramble, stays", quick(STAYING, STAYING[::4]))
 def test_what_stays_is_in_no_record_until_it_is_evicted(name, mechanism, scramble, stays):
-    """A TB is saved of which something stays, then what has stayed of another."""
+    """Save a TB that leaves something on the SM, then evict what another has left."""
     g, rng = GEOMETRIES[name].replace(in_place=True), random.Random(f"{name} {mechanism} {stays}")
     bench = Bench(g, rng, mechanism, scramble, min(40, g.shared_lines // 2), 9)
     slots = rng.sample(range(g.warps), g.warps)
@@ -86,7 +87,7 @@ def test_what_stays_is_in_no_record_until_it_is_evicted(name, mechanism, scrambl
     [(name, seed) for name in GEOMETRIES for seed in range(8)], [("bus of 8", seed) for seed in range(3)]))
 @pytest.mark.parametrize("restart", [0, 1])
 def test_uniform_registers_of_the_warp_before_are_repeated(name, seed, restart):
-    """With any lines; or every warp as it was launched, one that has exited too."""
+    """Lines are any. With a restart every warp is saved as it was launched, also one that has exited."""
     g, rng = GEOMETRIES[name], random.Random(f"{name} {seed} {restart}")
     mechanism = rng.choice((Mechanism.LIVE_TB, Mechanism.OCCUPIED)) if restart else Mechanism.LIVE_TB
     lines, registers = rng.choice((g.shared_lines, rng.randint(0, g.shared_lines))), rng.randint(1, g.regs_per_thread)
@@ -139,9 +140,11 @@ def test_a_tb_of_which_nothing_is_left_is_closed_without_an_entry():
 
 
 def cycles_of(head, predicates, pairs, entries):
-    """Cycles of a warp's record: in each a predicate, the first pair of uniform registers with the last of them, and
-    the first stack entry with the last of these, as far as four words reach; its header is in the first. Of pairs and
-    entries the words of each are given."""
+    """Return the cycles of a warp's record, from the words of each pair of uniform registers and each stack entry.
+
+    A cycle passes four words: a predicate, a pair and a stack entry. The header is in the first cycle. The first pair
+    can come with the last predicate, the first stack entry with the last pair.
+    """
     cycles, pairs, entries = 0, list(pairs), list(entries)
     while entries:
         words = head * (cycles == 0) + (predicates > 0)

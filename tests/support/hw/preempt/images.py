@@ -1,4 +1,4 @@
-"""What a `Machine` has to find in memory after a save, and in the SM after a restore."""
+"""Checks of a `Machine`: its memory after a save, and its SM after a restore."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -20,7 +20,7 @@ from .memory import SEGMENT, Memory
 from .sm import Sm, Tb, Warp
 
 Place = tuple[int, int, int, Sequence[int]]
-"""Where a TB lies: its slot, its first register, its first line of shared memory, its warp slots."""
+"""Place of a TB: its slot, its first register, its first line of shared memory, its warp slots."""
 TINY = preset("tiny")
 WIDE = preset("gtx480").replace(warps=6, tb_slots=3, registers=128, shared_bytes=1536, memory_latency=20, stack_depth=6)
 SMALL = TINY.replace(warps=6, tb_slots=3)
@@ -237,7 +237,7 @@ class Machine(Sm):
             self.log.append((self.now, "start", start.tb, self.tbs[start.tb].entry))
 
     def clean(self, ctx: Context):
-        """Carry out what is to become clean: of TBs that do not run."""
+        """Clean the registers and lines that the engine names; their TBs do not run."""
         warps, lines = ctx.get(self.dut.core.registers.clean), ctx.get(self.dut.core.shared.clean)
         for slot, warp in self.warps.items():
             if warps >> slot & 1:
@@ -298,8 +298,10 @@ class Machine(Sm):
 
     async def command(self, ctx: Context, limit: int = 20000, during: Callable[[int], None] | None = None,
                       **fields: Any) -> tuple[Any, dict[str, int], int]:
-        """Run a command to its end, a resume with as many passes as it needs; returns (error, counters, cycles).
-        `during(cycle)` is called every cycle, and may change the inputs."""
+        """Run a command to its end, a resume with as many passes as it needs; return (error, counters, cycles).
+
+        `during(cycle)` is called every cycle, and may change the inputs.
+        """
         begin = self.now
         result = await self.attempt(ctx, begin + limit, during, **fields)
         while result.left and not result.error and not ctx.get(self.dut.withdraw):
@@ -312,7 +314,7 @@ class Machine(Sm):
         return result.error, {name: counters[name] for name, _ in counters.shape()}, took
 
     def free_ended(self, claim: int):
-        """TBs that nobody claims leave when all their warps have exited, as the dispatcher sees to."""
+        """Remove TBs that the engine does not claim when all their warps have exited, as the dispatcher does."""
         for t, row in [*self.tbs.items()]:
             if row.started and not claim >> t & 1 and all(self.exited(self.warps[slot]) for slot in row.slots):
                 del self.tbs[t]

@@ -24,7 +24,7 @@ def bits(vector):
 
 
 class Warp:
-    """What the front end holds of a warp slot."""
+    """The state of a warp slot in the front end."""
 
     def __init__(self, g, rng, registers, worst):
         full = (1 << g.warp_size) - 1
@@ -49,7 +49,7 @@ class Warp:
         self.uniforms = {u: rng.getrandbits(32) for u in bits(uniforms)}
 
     def saved(self, accepted, increment):
-        """Registers that have to be saved."""
+        """Return the mask of the registers that have to be saved."""
         clean = self.valid & ~self.dirty if increment else 0
         if accepted["restart"]:
             return 0
@@ -59,11 +59,14 @@ class Warp:
         return live if accepted["scramble"] else live & self.valid
 
     def live(self, accepted):
-        """What is live where the warp stands."""
+        """Return what is live where the warp stands."""
         return live_at(accepted["mechanism"], self.view["between"], self.view["live_vector"], accepted["registers"])
 
     def record(self, number, accepted, before):
-        """Words of the record, without registers, behind one with uniform registers `before`; and its own."""
+        """Return the words of the record, without registers, and its uniform registers.
+
+        `before` are the uniform registers of the warp before.
+        """
         view = self.view
         if accepted["restart"]:
             launched = view["launched"]
@@ -74,7 +77,7 @@ class Warp:
         return words, scalars[1]
 
     def share(self, rng, common):
-        """Have uniform registers that are nearly those of the other warps."""
+        """Take nearly the uniform registers of the other warps."""
         kept = [u for u in common if rng.random() < 0.9]
         others = {u: rng.getrandbits(32) for u in range(UNIFORMS) if rng.random() < 0.1}
         changed = {u: common[u] if rng.random() < 0.7 else rng.getrandbits(32) for u in kept}
@@ -83,7 +86,7 @@ class Warp:
 
 
 class Bench:
-    """A record writer, the SM it looks at, and what has come out of it."""
+    """A record writer, the SM that it reads, and its outputs."""
 
     def __init__(self, g, rng, mechanism, scramble, lines, registers, worst=None, restart=0):
         self.g, self.rng, self.dut = g, rng, component(RecordWriter, g)
@@ -105,8 +108,10 @@ class Bench:
         self.masks, self.kept = {}, []
 
     def target(self, tb, slots, first_line, increment=0, stays=(0, 0)):
-        """The TB to be saved, on either side; its warps are numbered in the order of `slots`. Its registers, its lines
-        stay on the SM if `stays` says so."""
+        """Return the TB to be saved, on either side; its warps are numbered in the order of `slots`.
+
+        `stays` says whether its registers, and whether its lines, stay on the SM.
+        """
         for number, slot in enumerate(slots):
             self.places[slot] = number
         self.slots[tb] = slots
@@ -120,7 +125,7 @@ class Bench:
                 "staying": rng.randrange(self.g.tb_slots), "evict": 0}
 
     def evicted(self, tb, warps, first_line, stays):
-        """What has stayed of a TB that has left, of these of its warps."""
+        """Return a TB that has left the SM, but for what stays of these warps."""
         places = dict(self.places)
         target = self.target(tb, warps, first_line, stays=stays)
         self.places, self.slots[tb] = places, sorted(warps)
@@ -135,7 +140,7 @@ class Bench:
         ctx.set(self.dut.exited, exited)
 
     async def views(self, ctx):
-        """Answer what is selected, before the next edge."""
+        """Answer each selection before the next edge."""
         dut, window, flags = self.dut, self.dut.warps.window, self.dut.flags
         ctx.set(dut.accepted, nested(dut.accepted.shape(), self.accepted))
         ctx.set(dut.lines_valid, self.lines_valid)
@@ -180,7 +185,7 @@ class Bench:
         return watch
 
     async def taken(self, ctx):
-        """Note what is said of each TB that is taken."""
+        """Note the origin of each TB that is taken."""
         while True:
             *_, origin = await ctx.tick().sample(self.dut.origin)
             if origin.valid:
@@ -194,7 +199,7 @@ class Bench:
             self.chunks(stall), *map(steady, (dut.chunk, *outputs))])
 
     def check(self, target, bank, ended=False):
-        """Take what belongs to the TB from what came out, and compare it."""
+        """Take the TB's part of the outputs, and compare it."""
         g, accepted, tb, row = self.g, self.accepted, target["tb"], target["row"]
         place = {"entry": row["entry"], "side": target["side"]}
         index = row["entry"] + target["side"] * g.tb_slots
@@ -276,7 +281,7 @@ class Bench:
         assert not (self.pieces or self.items or self.line_items or self.jobs or self.closes or self.kept)
 
     def check_evicted(self, target, bank):
-        """As `check`, of what has stayed of a TB: records without state, and the registers that were kept."""
+        """Check an eviction as `check` does: records are without state, and registers are those that stayed."""
         g, accepted, row, full = self.g, self.accepted, target["row"], (1 << self.g.warp_size) - 1
         everything = accepted["mechanism"] == Mechanism.OCCUPIED or accepted["scramble"]
         close, words, listed, registers = self.closes.pop(0), 0, 0, 0

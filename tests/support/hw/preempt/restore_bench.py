@@ -26,8 +26,10 @@ KERNEL = 1
 
 
 class Warp:
-    """A warp of a context image; with a `history` some of its registers follow, and it may repeat uniform registers of
-    the warp `before`."""
+    """A warp of a context image; some of its registers follow from the `history`.
+
+    It may repeat uniform registers of the warp `before`.
+    """
 
     def __init__(self, g, rng, registers, worst, history, before):
         full, some = (1 << g.warp_size) - 1, {"least": 0.0, "most": 1.0, "any": 0.4}[worst]
@@ -74,10 +76,10 @@ class Warp:
 
 
 class Image:
-    """A TB of a context image, and the room that it gets; or, of a TB that has a `base`, what has changed since.
+    """A TB of a context image, and the room that it gets. With a `base` the image is the increment since.
 
-    `tail` is added to its stream, or cut off it; `flip` changes the checksum of its table, `crc` is said to be that of
-    the rest, and `read_crc` is.
+    `tail` words are added to its stream, or cut off it. `flip` changes the checksum of its table. `crc` is the checksum
+    that the image names, `read_crc` the one that the words give.
     """
 
     def __init__(self, g, rng, accepted, worst, warps=None, base=None):
@@ -121,17 +123,19 @@ class Image:
                 "base": self.is_base, "increment": int(self.base is not None)}
 
     def values(self, number):
-        """The registers of a warp that are saved, here or in the base."""
+        """Return the registers of a warp that are saved, here or in the base."""
         return (self.base.values(number) if self.base else {}) | self.warps[number].values
 
     def all_lines(self):
-        """The lines that are saved, here or in the base."""
+        """Return the lines that are saved, here or in the base."""
         return (self.base.lines if self.base else {}) | self.lines
 
 
 class Bench:
-    """The words that come, `slow` a word or none at a time, and the core that is written. Places in which no word has
-    come have random bits, and those of `stale`."""
+    """The words that come, and the core that is written. If `slow`, often a word or none comes at a time.
+
+    Places without a word yet hold random bits, and the bits of `stale`.
+    """
 
     def __init__(self, g, rng, stall, slow=False, stale=0):
         self.g, self.rng, self.stall, self.dut = g, rng, stall, component(RestorePipeline, g)
@@ -166,7 +170,7 @@ class Bench:
         return watch
 
     async def scalars(self, ctx):
-        """Uniform registers; they are taken in the cycle in which they come."""
+        """Take uniform registers in the cycle in which they come."""
         async for _, _, uniform in ctx.tick().sample(self.dut.restore_uniform):
             if uniform.valid:
                 self.uniforms.setdefault(uniform.warp, {}).update(written_uniforms(uniform))
@@ -192,7 +196,7 @@ class Bench:
             self.rows[access["row"]] = access["data"]
 
     async def restore(self, ctx, image, failed_at=None):
-        """Give a TB's words, those of its base before; return whether it is bad. All of its words are taken."""
+        """Give a TB's words, those of its base first; return whether it is bad. The pipeline takes all words."""
         dut, rng, taken, level = self.dut, self.rng, 0, 0
         images = [image.base, image] if image.base else [image]
         streams = [each.stream(rng) for each in images]
@@ -229,13 +233,13 @@ class Bench:
         raise TimeoutError("the TB is never done")
 
     def put_aside(self):
-        """What the core holds is of a base: of the state of its warps there is nothing."""
+        """Put aside the base that the core holds; it has no state of warps."""
         assert not (self.stacks or self.predicates or self.uniforms)
         self.of_base = self.inits, self.registers, self.rows
         self.inits, self.registers, self.rows = {}, {}, {}
 
     def merge(self):
-        """Registers of the base that the core keeps, and its lines, are below those of the increment."""
+        """Put the increment's registers and lines over those of the base that the core keeps."""
         inits, registers, rows = self.of_base
         assert inits.keys() == self.inits.keys() and not any(init["kept"] for init in inits.values())
         self.registers = {place: lanes for place, lanes in registers.items()
@@ -243,7 +247,7 @@ class Bench:
         self.rows = rows | self.rows
 
     async def restore_cut(self, ctx, image):
-        """Restore an image: it is bad if words of its `tail` are missing, and else what the core holds."""
+        """Restore an image: it is bad if its end is missing, else the core holds it."""
         assert await self.restore(ctx, image) == (image.tail != 0)
         if image.tail:
             await ctx.tick().repeat(20)

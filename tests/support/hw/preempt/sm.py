@@ -17,17 +17,18 @@ from .memory import SEGMENT
 
 CCB_BASE = 0x4000
 SETTLING = 3
-"""Cycles that what a warp has outstanding takes when it is stopped at once."""
+"""Cycles until the outstanding operations of a warp that is stopped at once are complete."""
 Snapshot = dict[str, Any]
-"""What `Machine.snapshot` takes."""
+"""State of a TB, as `Sm.snapshot` returns it."""
 
 
 @dataclass
 class Warp:
-    """A warp slot; `stops` and `exits` are cycles after its TB was to stop; `stood`: it has stopped, and still does;
-    `kept`: registers that are there from its base, and may be written once more.
+    """A warp slot.
 
-    `between`: it was stopped elsewhere than at a preemption point, so the live vector says nothing.
+    `stops` and `exits` count cycles since its TB was to stop. `stood` says that it has stopped, and still does. `kept`
+    are registers that come from its base, and may be written once more. `between` says that it was stopped elsewhere
+    than at a preemption point, so the live vector says nothing.
     """
 
     tb: int
@@ -77,7 +78,7 @@ class Kernel:
 
 
 class _Kin:
-    """What the warps of a TB have in common, if they have: most do, as those of a kernel."""
+    """Similarities of the warps of a TB. Most TBs have some, as those of a kernel do."""
 
     def __init__(self, rng: np.random.Generator, registers: int):
         self.rng, self.related = rng, rng.random() < 0.7
@@ -89,11 +90,11 @@ class _Kin:
         return self.related and self.rng.random() < share
 
     def whole(self) -> bool:
-        """All lanes of a warp are live."""
+        """Return whether all lanes of a warp are live."""
         return self._often(0.7)
 
     def share(self, warp: Warp, before: Warp | None, last: Warp | None) -> None:
-        """Give a warp scalars, and what is live, of the one `before` in its TB; the first those of the `last` TB."""
+        """Give a warp scalars and live vectors of the one `before` in its TB, the first warp those of the `last` TB."""
         warp.uniforms |= {u: self.usual[u] for u in warp.uniforms if self._often(0.7)}
         if before is None and last is not None and self._often(0.5):
             warp.live_vector, warp.uniforms = last.live_vector, dict(last.uniforms)
@@ -197,7 +198,7 @@ class Sm:
         self.lines_dirty |= 1 << line
 
     def snapshot(self, tb: int) -> Snapshot:
-        """What has to come back: per warp of the TB and for shared memory (invalid reads as zero)."""
+        """Return the state that has to come back: per warp of the TB, and of shared memory (invalid reads as zero)."""
         row = self.tbs[tb]
         registers = self.kernels[row.kernel].registers
         warps = []
@@ -225,7 +226,7 @@ class Sm:
         self.lines_valid = self.lines_dirty = 0
 
     def age(self, tb: int) -> int:
-        """Cycles since a TB is to stop, -1 if it is not."""
+        """Return the cycles since a TB is to stop, -1 if it is not."""
         return self.now - self.since[tb] if tb in self.since else -1
 
     def exited(self, warp: Warp) -> bool:
