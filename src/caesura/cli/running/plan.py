@@ -102,7 +102,8 @@ def planned_preemptions(o: RunOptions, job: JobFile | None, always: bool) -> tup
 
 
 def task_of(o: RunOptions, job: JobFile | None, g: Geometry, preemptions: tuple[PreemptionSpec, ...],
-          progress: Callable[[str], None]) -> Task:
+            progress: Callable[[str], None]) -> Task:
+    """Return the task: the kernel with its inputs, its preemptions and its limit of cycles."""
     from caesura.sim import job as runs
     from caesura.sim import scenario
     if job is None:
