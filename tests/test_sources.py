@@ -43,7 +43,7 @@ def test_a_source_in_turn_is_found():
 def test_support_in_turn_is_found():
     """Of the bench the machine it looks into, and what that is made of; of a module the data it reads."""
     names = {file.name for file in support(ROOT / "tests/hw/preempt/test_gang.py")}
-    assert {"preempt_images.py", "preempt_machine.py", "register_samples.py", "simulation.py"} <= names
+    assert {"images.py", "machine.py", "memory.py", "register_samples.py", "simulation.py", "sm.py"} <= names
     assert "execute_bench.py" not in names
     assert "trace_processor.js" in {file.name for file in support(ROOT / "tests/sim/report/test_timeline.py")}
 

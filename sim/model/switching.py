@@ -188,12 +188,9 @@ class Switching:
             cost = self._save_cycles(flight, way, tbs, at_once)
             gone = self._evicted_for(sm, tbs, newcomer) if way.in_place else []
             cost += len(gone) * self._eviction(flight)
-            for tb in tbs:
-                sm.stop(tb, self.now)
-            self._plan(sm)
-            begun = self.now
+            begun = self._stop_all(sm, tbs)
             for number, tb in enumerate(tbs, 1):
-                yield self._env.timeout(max(0, begun + round(cost * number / len(tbs)) - self.now))
+                yield self._until(begun + round(cost * number / len(tbs)))
                 if flight.over:
                     return
                 sm.leave(tb, self.now, stays=way.in_place and tb not in gone)
@@ -204,6 +201,17 @@ class Switching:
                     tb.begin_anew()
                 self.freed(sm)
                 self._fill([sm])
+
+    def _stop_all(self, sm: Sm, tbs: list[Tb]) -> int:
+        """Stop TBs of an SM; return the cycle."""
+        for tb in tbs:
+            sm.stop(tb, self.now)
+        self._plan(sm)
+        return self.now
+
+    def _until(self, cycle: int) -> simpy.Timeout:
+        """Return an event at a cycle, at once if that has passed."""
+        return self._env.timeout(max(0, cycle - self.now))
 
     def _engine(self, sm: Sm) -> simpy.Resource:
         """Return the preemption engine of an SM: it carries out one command after the other."""
@@ -282,12 +290,9 @@ class Switching:
             yield turn
             tbs = flight.on(sm)
             cost = self._cycles(costs.save, len(tbs), at_once, costs.spread)
-            for tb in tbs:
-                sm.stop(tb, self.now)
-            self._plan(sm)
-            begun = self.now
+            begun = self._stop_all(sm, tbs)
             for number, tb in enumerate(tbs, 1):
-                yield self._env.timeout(max(0, begun + round(cost * number / len(tbs)) - self.now))
+                yield self._until(begun + round(cost * number / len(tbs)))
                 if flight.over:
                     return
                 tb.base = True

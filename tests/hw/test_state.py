@@ -16,8 +16,9 @@ from caesura.hw.arch.image import context
 from caesura.hw.core.execute.pipeline import ExecutePipeline
 from caesura.hw.core.front_end.barriers import BarrierUnit
 from caesura.hw.sm import Sm
-from support.hw.state_list import ABOUT_THE_IMAGE, IN_PLACE, OF_SEVERAL_BEATS, TRAPS, YIELDS, Kind, listed
-from support.hw.state_walk import elements
+from support.hw.state.kinds import Kind
+from support.hw.state.state_list import ABOUT_THE_IMAGE, IN_PLACE, OF_SEVERAL_BEATS, TRAPS, YIELDS, listed
+from support.hw.state.walk import elements
 
 AWAY = 8
 """Every entry of the list is taken away once, every eighth at a time."""

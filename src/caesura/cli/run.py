@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from .common import Command, examples
-from .running import RunOptions, execute, run_options
+from .running.execute import execute
+from .running.options import RunOptions, run_options
 
 __all__ = ["run_command"]
 

@@ -11,7 +11,9 @@ from caesura.hw.device.device_events import DeviceEvents
 from caesura.hw.device.register_fan_out import RegisterFanOut
 from support.hw.lockstep import lockstep
 from support.hw.simulation import component
-from support.models.fan_out_models import Commands, Events, Registers, accesses, commands, episodes, happenings
+from support.models.command_fan_out_model import Commands, commands
+from support.models.device_events_model import Events, episodes, happenings
+from support.models.register_fan_out_model import Registers, accesses
 from support.selection import quick
 
 G = preset("tiny").replace(sms=3)

@@ -31,7 +31,7 @@ from caesura.hw.memory.axi import ID_BITS, INCREMENTING
 from support.hw.lockstep import lockstep
 from support.hw.memory_bench import Master
 from support.hw.simulation import Simulator, component
-from support.models.fan_out_models import Registers, accesses
+from support.models.register_fan_out_model import Registers, accesses
 from support.models.tb_dispatcher_model import Dispatcher, any_grid
 from support.selection import quick
 

@@ -7,8 +7,9 @@ from caesura.hw.arch.image import context
 from caesura.hw.arch.image.context import CCB_RECORD, Mechanism, State, mechanisms_of
 from caesura.hw.arch.isa.liveness import ALL_LIVE
 from caesura.sim.scenario import allowance
-from support.hw.preempt_images import check_image, entry_of, expect_restored, filled, read_image
-from support.hw.preempt_machine import CCB_BASE, GEOMETRIES, SMALL, TINY, WIDE
+from support.hw.preempt.images import check_image, entry_of, expect_restored, filled, read_image
+from support.hw.preempt.machine import GEOMETRIES, SMALL, TINY, WIDE
+from support.hw.preempt.sm import CCB_BASE
 from support.selection import quick
 
 

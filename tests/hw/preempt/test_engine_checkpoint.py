@@ -5,8 +5,8 @@ import pytest
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image import context
 from caesura.hw.arch.image.context import Mechanism, State
-from support.hw.preempt_images import check_image, entry_of, expect_restored, filled, head_of, seal
-from support.hw.preempt_machine import GEOMETRIES, SMALL, TINY
+from support.hw.preempt.images import check_image, entry_of, expect_restored, filled, head_of, seal
+from support.hw.preempt.machine import GEOMETRIES, SMALL, TINY
 from support.selection import quick
 
 

@@ -6,7 +6,7 @@ from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image import context
 from caesura.hw.arch.image.context import WARP_HEADER, Mechanism, State, from_words, to_words
 from caesura.hw.arch.image.encodings import Encoding, row_words
-from support.hw.preempt_images import (
+from support.hw.preempt.images import (
     at_home,
     bitmap_address,
     check_image,
@@ -16,7 +16,8 @@ from support.hw.preempt_images import (
     head_of,
     seal,
 )
-from support.hw.preempt_machine import CCB_BASE, SMALL, TINY
+from support.hw.preempt.machine import SMALL, TINY
+from support.hw.preempt.sm import CCB_BASE
 from support.selection import quick
 
 

@@ -5,8 +5,9 @@ import pytest
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image.context import Mechanism
 from caesura.hw.arch.registers import UNLIMITED_PATIENCE
-from support.hw.preempt_images import check_image, expect_restored, filled, read_image
-from support.hw.preempt_machine import GEOMETRIES, SETTLING, SMALL, TINY
+from support.hw.preempt.images import check_image, expect_restored, filled, read_image
+from support.hw.preempt.machine import GEOMETRIES, SMALL, TINY
+from support.hw.preempt.sm import SETTLING
 from support.selection import quick
 
 NEVER = 10**6

@@ -5,8 +5,8 @@ import pytest
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PC_NONE
 from caesura.hw.arch.image.context import Mechanism, State
-from support.hw.preempt_images import entry_of, filled, read_image
-from support.hw.preempt_machine import GEOMETRIES
+from support.hw.preempt.images import entry_of, filled, read_image
+from support.hw.preempt.machine import GEOMETRIES
 from support.selection import quick
 
 ALL = [("tiny", 1, 0.0), ("tiny", 2, 0.5), ("bus4", 3, 0.2), ("bus16", 4, 0.3), ("wide", 5, 0.4), ("beats", 7, 0.1),

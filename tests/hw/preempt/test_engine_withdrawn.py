@@ -4,8 +4,8 @@ import pytest
 
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image.context import Mechanism, State
-from support.hw.preempt_images import at_home, check_image, entry_of, expect_restored, filled
-from support.hw.preempt_machine import GEOMETRIES, SMALL
+from support.hw.preempt.images import at_home, check_image, entry_of, expect_restored, filled
+from support.hw.preempt.machine import GEOMETRIES, SMALL
 from support.selection import quick
 
 

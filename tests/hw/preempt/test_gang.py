@@ -4,8 +4,8 @@ import pytest
 
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image.context import Mechanism
-from support.hw.preempt_images import check_image, expect_restored, filled
-from support.hw.preempt_machine import GEOMETRIES, SMALL
+from support.hw.preempt.images import check_image, expect_restored, filled
+from support.hw.preempt.machine import GEOMETRIES, SMALL
 from support.selection import quick
 
 

@@ -22,7 +22,7 @@ from caesura.sim.report.markdown import split_markdown
 from caesura.sim.scenario import CompiledJob, shipped_work
 from caesura.software.compiler.codegen.disassemble import code_labels, instruction_text
 from caesura.software.kernels import reduction_job
-from support.hw.preempt_images import encode, following
+from support.hw.preempt.images import encode, following
 from support.sim.tiny_launch import tiny_launch
 from support.sim.tiny_run import TINY, work
 

@@ -1,1 +1,1 @@
-"""What tests of the hardware share: benches, simulators that are kept, the list of the state of the SM."""
+"""Support of the hardware's tests: benches, simulators that are kept, the list of the state of the SM."""

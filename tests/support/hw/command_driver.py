@@ -8,13 +8,26 @@ from support.hw.options import flat
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 
-__all__ = ["FITTING", "G", "Driver", "drive"]
+__all__ = ["ABORTED", "ADOPTING", "ANSWERS", "BUSY", "FINISHED", "FITTING", "G", "IDLE", "KILLING", "NONE",
+           "NOT_RUNNING", "PREEMPTED", "PREEMPTING", "RESUMING", "RUNNING", "Driver", "drive"]
 
 G = preset("tiny").replace(kernel_slots=3)
 FITTING = {"grid_x": 5, "grid_y": 1, "grid_z": 2, "threads": 9, "warps": 2, "registers": 5, "shared_bytes": 129}
-"""Of a kernel that fits the preset `tiny`."""
-NONE = CommandError.NONE
-_IDLE, _RUNNING, _PREEMPTING, _PREEMPTED, _RESUMING, _FINISHED, _KILLING, _ADOPTING = KernelState
+"""Sizes of a kernel that fits the preset `tiny`."""
+IDLE, RUNNING, PREEMPTING, PREEMPTED, RESUMING, FINISHED, KILLING, ADOPTING = KernelState
+NONE, BUSY, NOT_RUNNING, ABORTED = (
+    CommandError.NONE, CommandError.BUSY, CommandError.NOT_RUNNING, CommandError.ABORTED)
+ANSWERS = {
+    Command.START: (NONE, BUSY, BUSY, NOT_RUNNING, BUSY, NONE, BUSY, BUSY),
+    Command.PREEMPT: (NOT_RUNNING, NONE, BUSY, NONE, NONE, NOT_RUNNING, BUSY, BUSY),
+    Command.RESUME: (NOT_RUNNING, NOT_RUNNING, BUSY, NONE, BUSY, NOT_RUNNING, BUSY, BUSY),
+    Command.ABORT: (NOT_RUNNING, NOT_RUNNING, NONE, NOT_RUNNING, NONE, NOT_RUNNING, BUSY, BUSY),
+    Command.HASTEN: (NOT_RUNNING, NOT_RUNNING, NONE, NOT_RUNNING, NOT_RUNNING, NOT_RUNNING, BUSY, BUSY),
+    Command.KILL: (NOT_RUNNING, NONE, NONE, NONE, NONE, NOT_RUNNING, BUSY, NONE),
+    Command.ADOPT: (NONE, BUSY, BUSY, NOT_RUNNING, BUSY, NONE, BUSY, BUSY),
+    Command.RELEASE: (NOT_RUNNING, BUSY, BUSY, NONE, BUSY, NOT_RUNNING, BUSY, BUSY),
+}
+"""Answer to each command, by the state of its kernel, in the order of `KernelState`."""
 
 
 class Driver:
@@ -75,37 +88,37 @@ class Driver:
         """Bring an idle kernel to a state; the engine has what is under way."""
         ctx, dut = self.ctx, self.dut
         bit = 1 << kernel
-        if state == _ADOPTING:
+        if state == ADOPTING:
             await self.command(Command.ADOPT, kernel)
             await self.takes(kernel, 0, adopt=1)
-        elif state != _IDLE:
+        elif state != IDLE:
             await self.command(Command.START, kernel)
-            assert ctx.get(dut.dispatch.eligible) == bit and self.state(kernel) == _RUNNING
+            assert ctx.get(dut.dispatch.eligible) == bit and self.state(kernel) == RUNNING
             assert value(ctx.get(dut.dispatch.footprints[kernel])) == {"rows": 3, "lines": 2}
             ctx.set(dut.dispatch.present, bit)
-        if state == _FINISHED:
+        if state == FINISHED:
             ctx.set(dut.dispatch.present, 0)
             ctx.set(dut.dispatch.done, bit)
             assert ctx.get(dut.events.finished) == bit
             await ctx.tick()
             ctx.set(dut.dispatch.done, 0)
             assert not ctx.get(dut.events.finished)
-        if state in (_PREEMPTING, _PREEMPTED, _RESUMING):
+        if state in (PREEMPTING, PREEMPTED, RESUMING):
             await self.command(Command.PREEMPT, kernel)
             await self.takes(kernel, 0)
             assert ctx.get(dut.status.busy)
-        if state in (_PREEMPTED, _RESUMING):
+        if state in (PREEMPTED, RESUMING):
             ctx.set(dut.engine.saved, bit)
             ctx.set(dut.dispatch.present, 0)
             await self.result()
             await self.ends("preempted")
-        if state == _RESUMING:
+        if state == RESUMING:
             await self.command(Command.RESUME, kernel)
             await self.takes(kernel, 1, again=0)
-        if state == _KILLING:
+        if state == KILLING:
             await self.command(Command.KILL, kernel)
         assert self.state(kernel) == state
-        assert ctx.get(dut.dispatch.eligible) == (bit if state == _RUNNING else 0)
+        assert ctx.get(dut.dispatch.eligible) == (bit if state == RUNNING else 0)
         assert ctx.get(dut.status.busy) == (state in BUSY_STATES)
 
 

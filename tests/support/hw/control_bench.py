@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -25,13 +26,18 @@ MAP = register_map()
 
 @dataclass
 class Kernel:
-    """What a test launches."""
+    """A kernel that a test launches."""
 
     grid: tuple[int, int, int] = (1, 1, 1)
     threads: int = 8
     registers: int = 4
     shared_bytes: int = 0
     warps: int | None = None
+
+    @property
+    def tbs(self) -> int:
+        """Number of TBs of the grid."""
+        return math.prod(self.grid)
 
 
 @dataclass

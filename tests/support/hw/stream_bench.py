@@ -1,5 +1,7 @@
 """What the bench of a block with streams says: put a payload in, get one out, and how long it may take."""
 
+from typing import Any
+
 from amaranth.lib import data
 
 from .simulation import Simulator
@@ -76,7 +78,7 @@ def steady(port):
     return watch
 
 
-def value(payload):
+def value(payload: Any) -> Any:
     """Return what a payload holds, as numbers, lists and dictionaries."""
     if not isinstance(payload, data.Const):
         return int(payload)

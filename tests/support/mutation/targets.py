@@ -162,7 +162,9 @@ TARGETS: Sequence[Target] = (
     _tested("preempt/restore/test_record_reader.py", RecordReader, TINY.replace(warps=8, tb_slots=5)),
     _tested("preempt/restore/test_row_writer.py", RowWriter, TINY),
     _tested("control/test_command_processor.py", CommandProcessor, KERNELS, count=60,
-            more=("control/test_grace.py", "control/test_refusals.py", "control/test_switches.py"),
+            more=("control/test_command_answers.py", "control/test_command_ends.py",
+                  "control/test_command_withdrawal.py", "control/test_grace.py", "control/test_refusals.py",
+                  "control/test_switches.py"),
             without=("queue", "check__footprint")),
     _tested("control/test_engine_queue.py", EngineQueue, KERNELS.replace(watches=3, entries=5, tb_slots=3), count=40,
             constants=tuple((memory_refusals, *each) for each in (
@@ -173,6 +175,7 @@ TARGETS: Sequence[Target] = (
     _tested("control/test_switches.py", SwitchCounters, KERNELS),
     _tested("dispatch/test_admission.py", Admission,
             TINY.replace(warps=11, tb_slots=5, kernel_slots=3, registers=128), count=40,
+            more=("dispatch/test_admission_blocked.py", "dispatch/test_admission_model.py"),
             without=("places__*", "room_maker__registers", "room_maker__lines")),
     _tested("dispatch/test_allocator.py", AllocationTable, None, (13, 5, 10)),
     _tested("dispatch/test_cheapest_fit.py", CheapestFit, None, (37, 6)),

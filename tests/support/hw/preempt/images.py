@@ -1,4 +1,4 @@
-"""What a `preempt_machine.Machine` has to find in memory after a save, and in the SM after a restore."""
+"""Checks of a `Machine`: its memory after a save, and its SM after a restore."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -8,17 +8,13 @@ import numpy as np
 
 from caesura.hw.arch.geometry import PC_NONE, PREDICATES, UNIFORMS, Geometry
 from caesura.hw.arch.image import context
-from caesura.hw.arch.image.context import (
-    CCB_ENTRY,
-    WARP_HEADER,
-    Capability,
-    Mechanism,
-    State,
-)
+from caesura.hw.arch.image.context import CCB_ENTRY, WARP_HEADER, Capability, Mechanism, State
 from caesura.hw.arch.image.encodings import Encoding, encoded_words, encodings_of, in_order, plane_bits, row_words
 
-from .preempt_machine import CCB_BASE, SEGMENT, Machine, Place, Snapshot
-from .scalars import live_at, saved_scalars
+from ..scalars import live_at, saved_scalars
+from .machine import Machine, Place
+from .memory import SEGMENT
+from .sm import CCB_BASE, Snapshot
 
 WORD = 1 << 32
 
