@@ -6,6 +6,7 @@ from .launch.inspection import Inspection
 from .launch.launcher import Launcher
 from .machine.host_interface import HostInterface
 from .machine.transport import Transport
+from .preemption.announcement import Announcer
 from .preemption.anticipation import Anticipator
 from .preemption.preemption import Preemption
 from .queues.queues import Queues
@@ -30,6 +31,7 @@ class DeviceCore:
     time : SimulatedTime
     preemption : Preemption
     anticipator : Anticipator
+    announcer : Announcer
     queues : Queues
     streams : Streams
     """
@@ -41,6 +43,7 @@ class DeviceCore:
         self.time = SimulatedTime(self.launcher, self.inspection)
         self.preemption = Preemption(self.launcher, self.time, self.inspection)
         self.anticipator = Anticipator(self.preemption, self.time)
+        self.announcer = Announcer(self.launcher)
         self.queues = Queues(self.launcher, self.time)
         self.streams = Streams(self.launcher, self.time, self.preemption)
         self.time.pump, self.time.busy = self.streams.pump, lambda: self.streams.busy

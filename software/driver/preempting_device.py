@@ -16,6 +16,7 @@ from .launch.context import Contexts
 from .launch.launch import Launch
 from .machine.wanted import ADDRESS, FLAG, WHOLE, WHOLES, a, checked, optional
 from .memory.regions import Region
+from .preemption.announcement import AnnouncementCounts
 from .preemption.anticipation import SETTLED_INSTRUCTIONS, Anticipation
 from .preemption.estimate import Estimate
 from .preemption.preempt_options import base_of, standing_of, way_of
@@ -71,6 +72,9 @@ class PreemptingDevice(AddressSpace):
         newcomer : Launch, optional
             Launch whose thread blocks that have not begun need room. The preempt is in place, except for the state in
             their way.
+        select : bool
+            Give the grace only to thread blocks that by their estimate end sooner than they could be saved; save the
+            others at once. Of geometries with `proactive`, and with a grace (PEP III-D 2).
         trap : bool
             Stop warps in the preemption routines of their kernel, which must have been compiled with routines
             (docs/ctxback.md). Patience is unlimited then, unless given.
@@ -158,6 +162,50 @@ class PreemptingDevice(AddressSpace):
         """
         base = base_of("anticipate", mechanism, {**options})
         return self._core.anticipator.anticipate(launch, cycles, base, settled=settled, max_cycles=max_cycles)
+
+    @checked(cycles=WHOLE)
+    def announce(self, victims: Launch | Sequence[Launch], cycles: int,
+                 mechanism: Way | Mechanism | str = Mechanism.OCCUPIED, *, expiry: int | str = "unlimited",
+                 **options: Unpack[WayOptions]) -> None:
+        """Announce a launch that running launches will have to give way to (PEP III-D). The machine decides by itself,
+        for each of their thread blocks, whether it is left to end or saved as a base meanwhile; it takes no time. When
+        the launch comes, ``preempt(incremental=True)`` follows, with ``select=True`` and a grace if short thread blocks
+        are to end by themselves.
+
+        Parameters
+        ----------
+        victims : Launch or sequence of Launch
+        cycles : int
+            Cycles until the launch is predicted to arrive.
+        mechanism, options
+            See `checkpoint`; scramble is not one of them.
+        expiry : int or str
+            Cycles after which the announcement is forgotten, or ``"unlimited"``. It also ends for a launch with its
+            preempt, or its end.
+
+        Raises
+        ------
+        DriverError
+            If the machine takes no announcements (``proactive`` of its geometry), or a value is wrong.
+        """
+        launches = [victims] if isinstance(victims, Launch) else [*victims]
+        base = base_of("announce", mechanism, {**options})
+        self._core.announcer.announce(launches, cycles, base, expiry)
+
+    @checked()
+    def withdraw(self) -> None:
+        """Withdraw the announcement, if there is one. Bases that are saved stay."""
+        self._core.announcer.withdraw()
+
+    @checked()
+    def announced(self) -> list[Launch]:
+        """Return the launches that are to give way to what was announced."""
+        return self._core.announcer.announced()
+
+    @checked()
+    def announcement_counts(self) -> AnnouncementCounts:
+        """Return what announcements have led to since the machine was reset."""
+        return self._core.announcer.counts()
 
     @checked(launch=a(Launch))
     def resident_tbs(self, launch: Launch) -> list[int]:

@@ -27,7 +27,8 @@ _TOP = ("entry", "grid", "block", "shared", "argument", "preempt", "preset", "ge
         "max_cycles")
 _RESULT = ("name", "expected", "atol", "rtol", "output")
 _PREEMPT = ("at", "every", "times", "mechanism", "with", "with_job", "size", "seed", "scramble", "gang", "patience",
-            "grace", "restart", "incremental", "in_place", "newcomer", "checkpoint", "announced", "trap", "preempt")
+            "grace", "restart", "incremental", "in_place", "newcomer", "checkpoint", "announced", "trap", "select",
+            "preempt")
 
 
 def _name(table: Table) -> str:

@@ -14,7 +14,8 @@ __all__ = ["load_geometry"]
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(Geometry) if field.name != "name")
 _KINDS = (dict.fromkeys(_FIELDS, int) | dict.fromkeys(("bytes_per_cycle", "clock_mhz"), float)
-          | dict.fromkeys(("tb_compressor", "grace", "restart", "profile", "checkpoints", "in_place", "traps"), bool))
+          | dict.fromkeys(("tb_compressor", "grace", "restart", "profile", "checkpoints", "proactive", "in_place",
+                            "traps"), bool))
 """Type of each key."""
 
 

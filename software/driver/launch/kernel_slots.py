@@ -88,10 +88,22 @@ class KernelSlots:
 
     def drop(self, launch: Launch) -> None:
         """Take the slot of a launch that has ended, and free its context."""
+        if self.host.geometry.proactive:
+            self._remember(launch)
         launch.leave_slot()
         del self.launches[launch.slot]
         self.forget(launch)
         self.give_back(launch)
+
+    def _remember(self, launch: Launch) -> None:
+        """Note how long the TBs of a launch took, for the next of its kernel."""
+        sums = [0, 0]
+        for sm in range(self.host.geometry.sms):
+            with self.host.of_sm(sm):
+                for i, name in enumerate(("tbs", "cycles")):
+                    sums[i] += self.host.read(f"kernel[{launch.slot}].profile_{name}")
+        if sums[0]:
+            launch.kernel.tb_cycles[launch.block] = min(sums[1] / sums[0], (1 << 32) - 2)
 
     @whole
     def of(self, device: DeviceMemory) -> list[Launch]:

@@ -273,6 +273,8 @@ class Launcher:
         slot = f"kernel[{launch.slot}]"
         for name, value in registers.items():
             (self.host.hold if name == "trap_base" else self.host.write)(f"{slot}.{name}", value)
+        if self.host.geometry.proactive:
+            self.host.write(f"{slot}.usual_cycles", round(launch.kernel.tb_cycles.get(launch.block, 0)))
         for sm in range(self.host.geometry.sms):
             if launch.ccb_of(sm) == launch.ccb_base:
                 continue

@@ -155,6 +155,12 @@ class LoadedKernel:
         return {}
 
     @functools.cached_property
+    def tb_cycles(self) -> dict[tuple[int, int, int], float]:
+        """Mean number of cycles per TB, by block, over the last launch that ended, on machines that take
+        announcements."""
+        return {}
+
+    @functools.cached_property
     def spoilers(self) -> Spoilers:
         """The reasons why its TBs cannot be dropped and run again."""
         return spoilers(self.image)

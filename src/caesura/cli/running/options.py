@@ -44,7 +44,7 @@ class RunOptions:
         Kernel that runs meanwhile: a shipped one, or a file and its job.
     mechanism : str
     patience, grace : int or str
-    restart, incremental, in_place, newcomer, trap, scramble, gang : bool
+    restart, incremental, in_place, newcomer, trap, select, scramble, gang : bool
     routines : str
         Which preemption routines the kernel is given.
     eviction_check : bool
@@ -78,6 +78,7 @@ class RunOptions:
     in_place: bool
     newcomer: bool
     trap: bool
+    select: bool
     routines: str | None
     eviction_check: bool
     checkpoint: int | None
@@ -163,6 +164,8 @@ _OPTIONS: tuple[Callable, ...] = (
                  "with traps only."),
     eviction_option,
     click.option("--trap", is_flag=True, help="Preempt by the routines that the image of the kernel has."),
+    click.option("--select", is_flag=True, help="Thread blocks that end sooner than they could be saved get the grace, "
+                 "the others are saved at once. Only for geometries with proactive."),
     click.option("--checkpoint", type=click.IntRange(0), help="Save a base so many cycles before the SM is taken away, "
                  "then only what was written since."),
     click.option("--announced", type=click.IntRange(0), help="The SM is known so many cycles before to be taken away: "
