@@ -79,10 +79,15 @@ class Execution(Sm):
     def complete(self, tb: ThreadBlock, *, killed: bool = False) -> None:
         """Free everything a TB that has ended, or is `killed`, holds, its entry and local memory included."""
         self.remove(tb)
+        if not killed:
+            self.tb_ended(tb)
         if tb.whole and not killed and self.g.profile:
             tb.kernel.profile.add(self.cycle - tb.begun, tb.instructions)
         tb.kernel.free_entry(tb.entry)
         tb.kernel.completed += 1
+
+    def tb_ended(self, tb: ThreadBlock) -> None:
+        """Note that a TB has ended by itself; nothing here."""
 
     # Instructions
 

@@ -65,6 +65,10 @@ class Machine(Execution):
         if self._compiled:
             self._compiled.pull_block(tb)
 
+    def tb_ended(self, tb: ThreadBlock) -> None:
+        """Tell the announcement of a TB that has ended by itself."""
+        self.preemption.announced.ended(tb)
+
     def place(self, tb: ThreadBlock, back: Staying | None = None) -> None:
         """Make a TB resident, as `Execution.place`; it is not away any more."""
         self.yielding.forget(tb.kernel, tb.entry)
@@ -102,7 +106,7 @@ class Machine(Execution):
                 self.cycle += 1
                 if self.attention or self.preemption.overdue:
                     self.attention = False
-                    if compiled and self.preemption.busy:
+                    if compiled and (self.preemption.busy or self.preemption.announced.victims):
                         compiled.pull()
                     self.manage()
                 if self.ready and compiled:

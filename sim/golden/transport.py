@@ -104,10 +104,12 @@ class GoldenTransport:
         live = {"id": IDENTIFICATION, "geometry_hash": self.geometry.hash, "event": machine.events,
                 "cycle_low": machine.cycle & 0xFFFF_FFFF, "cycle_high": machine.cycle >> 32 & 0xFFFF_FFFF,
                 "retired": machine.retired & 0xFFFF_FFFF, "fault_tb": fault.launch, "fault_pc": fault.pc,
-                "fault_address": fault.address, "fault_count": machine.fault_count}
+                "fault_address": fault.address, "fault_count": machine.fault_count,
+                "announced": sum(1 << k for k in machine.preemption.announced.victims)}
         if path in live:
             return live[path]
-        return machine.preemption.counters.get(path, self._value(path))
+        counted = machine.preemption.announced.counts | machine.preemption.counters
+        return counted.get(path, self._value(path))
 
     def _value(self, path: str) -> int:
         """Return what was written last to a register, or what it holds after a reset."""
@@ -145,6 +147,11 @@ class GoldenTransport:
             self.command(**self._map[path].unpack(value))
         elif path == "event":
             self.machine.events &= ~value
+        elif path == "announce":
+            self._values[address] = value & 0xFFFF_FFFF
+            self.machine.preemption.announced.announce(
+                **self._map[path].unpack(value), cycles=self._value("announce_cycles"),
+                expiry=self._value("announce_expiry"))
         elif path == "notify_end":
             self._values[address] = value & 0xFFFF_FFFF
             self.machine.notify(self._value("notify_begin"), self._value(path))

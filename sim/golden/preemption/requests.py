@@ -31,6 +31,9 @@ class Preempt:
     grace_used: int = 0
     at_once: bool = False  # warps were told to stop at their next instruction
     stay: dict[int, Stay] = field(default_factory=dict)  # by entry, what is to stay
+    drained: int = 0  # a vector of entries whose TBs have the grace, once the others are saved
+    selects: bool = False  # its first pass, without them, is still to end
+    again: bool = False  # others of its TBs have been saved before
 
 
 @dataclass

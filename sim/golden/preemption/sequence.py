@@ -14,6 +14,7 @@ from ..image_store import COUNTED
 from ..in_place import Newcomer, decide
 from ..state.kernel import Kernel
 from ..state.thread_block import ThreadBlock
+from .announced import Announced
 from .requests import Preempt, Resume, tell
 from .restore import Restorer
 from .save import Saver
@@ -40,6 +41,7 @@ class Preemption:
         self.counters: dict[str, int] = {}
         self.saver = Saver(machine, self.counters)
         self.restorer = Restorer(machine, self.saver, self.counters)
+        self.announced = Announced(machine, self.saver)
         self._deadline: int | None = None  # the last cycle in which warps run on to a preemption point
         self._asked: Preempt | None = None  # the one in hand
         self._began = 0
@@ -78,7 +80,8 @@ class Preemption:
         return min([cycles, *(deadline + 1 - self.machine.cycle for deadline in self._deadlines())])
 
     def _deadlines(self) -> list[int]:
-        each = (self._deadline, *(preempt.deadline for preempt in self._graceful))
+        look = self.announced.next_look - 1 if self.announced.victims else None
+        each = (self._deadline, look, *(preempt.deadline for preempt in self._graceful))
         return [deadline for deadline in each if deadline is not None]
 
     # Commands
@@ -92,12 +95,19 @@ class Preemption:
         memory (`BUS_ERROR`). A resume of the kernel ends first.
         """
         self._withdraw_resume(kernel)
-        kernel.state, kernel.error, kernel.others = KernelState.PREEMPTING, CommandError.NONE, False
         spared &= (1 << self.machine.g.context_entries) - 1
+        drained = self.announced.drains(kernel) & ~spared if way.select else 0
+        self.announced.arrive(kernel)
+        kernel.state, kernel.error, kernel.others = KernelState.PREEMPTING, CommandError.NONE, False
         began = self.machine.cycle
         deadline = None if way.grace == UNLIMITED else began + way.grace_cycles - 1
         preempt = Preempt(kernel, way, random, began, deadline, spared, newcomer)
-        if way.grace_cycles:
+        others = any(not (spared | drained) >> tb.entry & 1 for tb in self.machine.resident(kernel))
+        if way.select and others:  # those are saved first
+            preempt.drained, preempt.selects = drained, True
+            self._preempts.append(preempt)
+            self._next()
+        elif way.grace_cycles:
             self._graceful.append(preempt)
             self.machine.attention = True
         else:
@@ -170,6 +180,7 @@ class Preemption:
 
     def progress(self) -> None:
         """Save the TBs that have stopped, or take kernels over and bring back the TBs that have room."""
+        self.announced.look(busy=self.kernel is not None)
         for preempt in [*self._graceful]:
             over = preempt.deadline is not None and self.machine.cycle > preempt.deadline
             if over or all(preempt.spared >> tb.entry & 1 for tb in self.machine.resident(preempt.kernel)):
@@ -200,14 +211,14 @@ class Preemption:
             preempt = self._preempts.pop(0)
             kernel = preempt.kernel
             g = self.machine.g
-            self.counters |= dict.fromkeys(COUNTED, 0) | {"grace_cycles": preempt.grace_used}
+            self.counters |= ({} if preempt.again else dict.fromkeys(COUNTED, 0)) | {"grace_cycles": preempt.grace_used}
             if refusal := self.saver.refusal(kernel):
                 kernel.state = KernelState.PREEMPTED if kernel.kept else KernelState.RUNNING
                 tell(self.machine, kernel, refusal, "preempted")
                 continue
             self._asked, self._began = preempt, self.machine.cycle
             self.saver.begin_generation()
-            kernel.stopping = ~preempt.spared & (1 << g.context_entries) - 1
+            kernel.stopping = ~(preempt.spared | preempt.drained) & (1 << g.context_entries) - 1
             kernel.trapping = preempt.way.trap and kernel.descriptor.trap_base > 0
             if preempt.way.in_place:
                 preempt.stay = decide(self.machine, kernel, preempt.newcomer)
@@ -262,6 +273,8 @@ class Preemption:
                     machine.remove(tb)
         if self._chosen(kernel):
             return
+        if asked.selects and not kernel.done:
+            return self._wait_for_drained(asked)
         if not asked.way.in_place and not asked.way.checkpoint:
             self.saver.evict(machine.stays(kernel))
         cycles = machine.cycle - self._began
@@ -281,6 +294,16 @@ class Preemption:
             machine.raise_event("finished", kernel.index)
         self._forget(kernel)
         tell(self.machine, kernel, CommandError.NONE, "preempted")
+        self._next()
+
+    def _wait_for_drained(self, asked: Preempt) -> None:
+        """Give the grace to the TBs that drain, now that the others of a preempt that selects are saved."""
+        asked.selects, asked.drained, asked.again, asked.kernel.stopping = False, 0, True, 0
+        self._asked = self._deadline = None
+        asked.began = self.machine.cycle
+        asked.deadline = None if asked.way.grace == UNLIMITED else asked.began + asked.way.grace_cycles - 1
+        self._graceful.append(asked)
+        self.machine.attention = True
         self._next()
 
     def finds_room(self, kernel: Kernel) -> bool:

@@ -36,6 +36,7 @@ class Descriptor:
     const_base: int
     const_bytes: int
     entries: int
+    usual_cycles: int
     param_base: int
     param_bytes: int
     windows: tuple[tuple[int, int], ...]
@@ -49,7 +50,7 @@ class Descriptor:
             return register.fields[field].extract(values.get(register.address, 0))
 
         single = ("code_base", "code_words", "trap_base", "shared_bytes", "ccb_base", "area_bytes", "local_base",
-                  "local_bytes", "const_base", "const_bytes", "param_base", "param_bytes", "entries")
+                  "local_bytes", "const_base", "const_bytes", "param_base", "param_bytes", "entries", "usual_cycles")
         return cls(grid=(value("grid_x"), value("grid_y"), value("grid_z")),
                    block=(value("block", "x"), value("block", "y"), value("block", "z")),
                    threads=value("sizes", "threads"), registers=value("sizes", "registers"),
