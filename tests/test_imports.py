@@ -25,7 +25,7 @@ LAYERS = {
         "state", "semantics", "bounds", "decoder", "execution",
         "stream_writer context_image completion control_block image_store in_place preemption yielding native",
         "machine", "transport", "queues", "device"),
-    "caesura.sim.golden.preemption": ("requests", "save", "restore", "sequence"),
+    "caesura.sim.golden.preemption": ("requests", "save", "restore announced", "sequence"),
     "caesura.sim.golden.queues": ("packets", "queue", "preemption", "processor", "queues"),
     "caesura.sim.events": ("split state", "code", "engine"),
     "caesura.sim.model": (

@@ -14,7 +14,7 @@ from .core import DeviceCore
 from .launch.arguments import whole_number
 from .launch.context import Contexts
 from .launch.launch import Launch
-from .machine.wanted import ADDRESS, FLAG, WHOLE, WHOLES, a, checked, optional
+from .machine.wanted import ADDRESS, FLAG, WHOLE, WHOLES, a, checked, one_or_many, optional
 from .memory.regions import Region
 from .preemption.announcement import AnnouncementCounts
 from .preemption.anticipation import SETTLED_INSTRUCTIONS, Anticipation
@@ -163,7 +163,7 @@ class PreemptingDevice(AddressSpace):
         base = base_of("anticipate", mechanism, {**options})
         return self._core.anticipator.anticipate(launch, cycles, base, settled=settled, max_cycles=max_cycles)
 
-    @checked(cycles=WHOLE)
+    @checked(victims=one_or_many(Launch), cycles=WHOLE)
     def announce(self, victims: Launch | Sequence[Launch], cycles: int,
                  mechanism: Way | Mechanism | str = Mechanism.OCCUPIED, *, expiry: int | str = "unlimited",
                  **options: Unpack[WayOptions]) -> None:

@@ -125,7 +125,7 @@ def test_the_package_reads_and_writes_the_registers_of_a_machine(access_layers):
         registers.patience.value.write(12345)
         assert machine.read_register(SM_MAP["patience"].address) == 12345
         registers.command.write_fields(op=9, kernel=1, mechanism=0, scramble=0, gang=0, restart=0, checkpoint=0,
-                                       incremental=0, in_place=0, trap=0)
+                                       incremental=0, in_place=0, trap=0, select=0)
         assert registers.event.read_fields()["refused"] == 1
         assert registers.status.error.read() == machine.read_register(SM_MAP["status"].address) >> 4 & 15 != 0
         registers.event.write(SM_MAP["event"].pack(refused=1))

@@ -23,7 +23,7 @@ import numpy as np
 from .errors import DriverError
 
 __all__ = ["ADDRESS", "BYTES", "FLAG", "INTEGER", "MANY_NAMES", "PATH", "TEXT", "WHOLE", "WHOLES", "WORD", "Wanted",
-           "a", "checked", "many", "optional", "shown"]
+           "a", "checked", "many", "one_or_many", "optional", "shown"]
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -101,6 +101,12 @@ def many(kind: type, ordered: bool = False) -> Wanted:
         return not isinstance(value, Collection) or all(isinstance(each, kind) for each in value)
 
     return Wanted(f"a list of objects of {kind.__name__}", holds)
+
+
+def one_or_many(kind: type) -> Wanted:
+    """Return the condition on an object of a class, or a list of such objects."""
+    one, several = a(kind), many(kind, ordered=True)
+    return Wanted(f"{one.what}, or {several.what}", lambda value: one.holds(value) or several.holds(value))
 
 
 def optional(wanted: Wanted) -> Wanted:

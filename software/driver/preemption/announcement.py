@@ -64,12 +64,12 @@ class Announcer:
     @whole
     def announce(self, victims: Sequence[Launch], cycles: int, way: Way, expiry: int | str) -> None:
         """Announce a launch; see `Device.announce`."""
-        self._check()
         predicted = whole_number(cycles, "cycles")
         if predicted > MOST_CYCLES:
             raise DriverError(f"cycles must be at most {MOST_CYCLES}, not {cycles}; predict a nearer arrival")
         if (lasts := waiting_cycles(expiry)) is None:
             raise DriverError(f"expiry {expiry!r}: give a number of cycles from 0, or 'unlimited'")
+        self._check()
         check_machine(self._host.geometry, way)
         if not victims:
             raise DriverError("victims: no launch is to give way; name one, or `withdraw`")

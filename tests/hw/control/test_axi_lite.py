@@ -18,7 +18,7 @@ from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 from support.selection import quick
 
-G = preset("tiny").replace(kernel_slots=3, watches=3, entries=6)
+G = preset("tiny").replace(kernel_slots=3, watches=3, entries=6, proactive=True)
 """With every register that an SM may have."""
 MAP = register_map()
 CHANNELS = {"aw": ("awaddr", "awprot"), "w": ("wdata", "wstrb"), "ar": ("araddr", "arprot")}

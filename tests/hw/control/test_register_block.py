@@ -162,10 +162,14 @@ def test_inspect_select_is_stored_and_read_only_registers_ignore_writes():
 STORED = ("inspect", "patience", "grace", "spared", "bus_share")
 """Registers that the block holds itself, besides those of events."""
 PORTS = {**dict.fromkeys(("address", "write", "write_data", "read_data", "interrupt"), "host.{}"),
-         **dict.fromkeys(("command", "patience", "grace", "spared", "newcomer"), "commands.{}"),
+         **dict.fromkeys(("command", "patience", "grace", "spared", "newcomer", "announce"),
+                         "commands.{}"),
          "event": "events.pending", "event_set": "events.set", "event_clear": "events.clear",
          "table_select": "table.select", "table_write": "table.write", "table_data": "table.read_data"}
 """Where the model's inputs and outputs are in the ports of the block, if elsewhere."""
+
+
+ANNOUNCED = "announce", "announce_cycles", "announce_expiry"
 
 
 def by_port(values):
@@ -178,6 +182,7 @@ class Model:
 
     def __init__(self, g):
         stored = STORED + ("newcomer",) * g.in_place + ("notify_begin", "notify_end") * (g.watches > 0)
+        stored += ANNOUNCED * g.proactive
         self.g, self.stored = g, {path: MAP[path].reset or 0 for path in stored}
         self.places = {MAP[path].address // 4: path for path in (*value_layout(g).members, *stored, "event")}
         self.event, self.read, self.told = 0, 0, 0
@@ -201,6 +206,12 @@ class Model:
             ends = (self.stored["notify_end"] - 1) % (1 << 32)
             outputs["notice"] = {"valid": self.told, "first": self.stored["notify_begin"] // SEGMENT_BYTES,
                                  "last": ends // SEGMENT_BYTES}
+        if self.g.proactive:
+            hit = given["write"] and address // 4 == MAP["announce"].address // 4
+            outputs["announce"] = {
+                "valid": hit, "cycles": self.stored["announce_cycles"], "expiry": self.stored["announce_expiry"],
+                "patience": self.stored["patience"],
+                **{f.name: data >> f.low & (1 << f.width) - 1 for f in MAP["announce"].fields.values()}}
         return outputs
 
     def clears(self, given):
@@ -246,8 +257,10 @@ def accesses(dut, rng, cycles, model):
         model.step(given)
 
 
-@pytest.mark.parametrize("name, cycles", quick(itertools.product(("plain", "watches"), (400, 6000)), [("plain", 400)]))
+@pytest.mark.parametrize("name, cycles", quick(itertools.product(("plain", "watches", "proactive"), (400, 6000)),
+                                               [("plain", 400), ("proactive", 400)]))
 def test_any_accesses_give_what_a_model_gives(name, cycles):
-    g = {"plain": G, "watches": G.replace(watches=3, entries=6, in_place=False, traps=False)}[name]
+    g = {"plain": G, "watches": G.replace(watches=3, entries=6, in_place=False, traps=False),
+         "proactive": G.replace(proactive=True)}[name]
     dut = component(RegisterBlock, g)
     lockstep(dut, accesses(dut, random.Random(name), cycles, Model(g)))

@@ -21,7 +21,7 @@ from support.hw.simulation import component
 from support.hw.stream_bench import simulate, value
 from support.selection import quick
 
-pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/dispatch")
+pytestmark = pytest.mark.depends_on("hw/arch", "hw/interfaces", "hw/lib", "hw/dispatch", "sim/events")
 
 G = preset("tiny").replace(tb_slots=5, warps=8, proactive=True, kernel_slots=3)
 SETTLES = 40 * G.kernel_slots + 3 * G.kernel_slots * (2 * G.tb_slots + 1)

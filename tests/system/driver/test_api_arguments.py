@@ -23,7 +23,7 @@ from support.programs.shared_counters import HEAD
 from support.software.arguments import NOT, wanted
 
 MEMORY = 1 << 20
-MACHINE = preset("tiny").replace(queues=2)
+MACHINE = preset("tiny").replace(queues=2, proactive=True)
 PTX = HEAD + """
 .global .u32 places[4];
 .visible .entry fill(.param .u64 output, .param .u32 value)
@@ -100,13 +100,13 @@ WRONG = {
 }
 WRONG["waiting"] = {k: v for k, v in NOT.items() if k != "None"}
 KIND = {name: kind for kind, names in {
-    "object": "launch kernel image array other awaited images kernels tasks after parts arguments function mechanism "
+    "object": "launch victims kernel image array other awaited images kernels tasks after parts arguments function mechanism "
               "path data",
     "object?": "newcomer queue queued tbs", "number": "max_cycles cycles settled priority", "number?": "launches",
     "bounded": "first handle address block_threads packets capacity shared_bytes entries grid block memory_bytes grace "
                "shape",
-    "bounded?": "system_bytes value", "waiting": "patience", "dtype": "dtype", "text": "name", "values": "values",
-    "flag": "gang scramble restart incremental in_place trap clear check eviction_check barrier any_of withdraw",
+    "bounded?": "system_bytes value", "waiting": "patience expiry", "dtype": "dtype", "text": "name", "values": "values",
+    "flag": "gang scramble restart incremental in_place trap select clear check eviction_check barrier any_of withdraw",
 }.items() for name in names.split()}
 """What each argument is, by its name; with a question mark, or None."""
 WRONG["dtype"] = {k: NOT[k] for k in ("text", "object", "list", "float")}
@@ -124,7 +124,8 @@ CALLS = {
     },
     "PreemptingDevice": {
         "abort": {"launch": "launch"}, "adopt": {"handle": 4096, "image": lambda s: s.kernel.image},
-        "anticipate": {"launch": "launch", "cycles": 1}, "begin_checkpoint": {"launch": "launch"},
+        "announce": {"victims": lambda s: s.launch, "cycles": 1}, "announced": {}, "announcement_counts": {},
+        "withdraw": {}, "anticipate": {"launch": "launch", "cycles": 1}, "begin_checkpoint": {"launch": "launch"},
         "begin_preempt": {"launch": "launch"}, "begin_resume": {"launch": "launch"}, "checkpoint": {"launch": "launch"},
         "context": {"launch": "launch"}, "estimate": {"launch": "launch"},
         "finish_preempt": {"launch": "launch"}, "finish_resume": {"launch": "launch"},
@@ -219,8 +220,8 @@ def bound(scene, owner, name):
 
 BASES = ("patience", "scramble")
 OPTIONS = {"preempt_by": (*BASES, "grace", "incremental", "in_place", "trap"), "checkpoint": BASES,
-           "begin_checkpoint": BASES, "anticipate": BASES}
-OPTIONS |= dict.fromkeys(("preempt", "begin_preempt"), (*OPTIONS["preempt_by"], "restart"))
+           "begin_checkpoint": BASES, "anticipate": BASES, "announce": BASES}
+OPTIONS |= dict.fromkeys(("preempt", "begin_preempt"), (*OPTIONS["preempt_by"], "restart", "select"))
 """By call: what its keywords `options` may be."""
 
 
