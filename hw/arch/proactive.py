@@ -1,4 +1,4 @@
-"""Proactive preemption: what becomes of a thread block (TB) once a launch is announced (PEP III-D).
+"""Proactive preemption: choices for thread blocks (TBs) once a launch is announced (PEP III-D).
 
 A launch is *announced* before it arrives, with a prediction of the cycles until then. Meanwhile a
 TB of a kernel that has to give way gets a base checkpoint, or is left to end by itself. `WAITING`
@@ -26,7 +26,7 @@ UNKNOWN = (1 << 32) - 1
 
 
 class Choice(enum.IntEnum):
-    """What becomes of a TB."""
+    """Choice for a TB."""
 
     DRAIN = 0
     """It ends by itself."""
@@ -41,7 +41,7 @@ class Choice(enum.IntEnum):
 
 
 class Case(enum.IntEnum):
-    """What has become of a TB at the arrival; the numbers are those of the paper (Fig. 6)."""
+    """Course of a TB up to the arrival; the paper has these numbers (Fig. 6)."""
 
     TWO_CHECKPOINTS = 1
     SINGLE = 2
@@ -84,7 +84,7 @@ CASES: Mapping[tuple[bool, bool, bool], Case] = {
 
 @dataclass(frozen=True)
 class Situation:
-    """What the SM knows of a TB.
+    """Facts about a TB that the SM knows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The announcement of a launch: what is to give way, and when (PEP III-D)."""
+"""The announcement of a launch: which kernels give way, and when (PEP III-D)."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ class Announcement(wiring.Component):
     due : Signal(32), out
         Cycles until the predicted arrival, 0 from then on.
     mechanism, patience : Signal, out
-        Of the bases.
+        How bases are saved.
     """
 
     write: data.View
@@ -72,7 +72,8 @@ class Announcement(wiring.Component):
             m.d.sync += self.due.eq(self.due - 1)
         with m.If(write.valid):
             known = write.mechanism <= max(mechanisms_of(self.geometry))
-            m.d.sync += [self.victims.eq(Mux(known, write.victims & self.running & ~self.forget, 0)),
+            victims = write.victims & self.running & ~self.forget
+            m.d.sync += [self.victims.eq(Mux(known, victims, 0)),
                          self.due.eq(write.cycles), left.eq(write.expiry),
                          self.mechanism.eq(write.mechanism), self.patience.eq(write.patience)]
         with m.Else():

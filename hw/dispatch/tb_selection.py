@@ -38,8 +38,8 @@ def selection_counts() -> data.StructLayout:
 
 
 class SelectionPort(wiring.Signature):
-    """What the command processor tells of announcements, and learns of TBs. Directions are the
-    processor's.
+    """Announcements to the selection, and its choices. Directions are those of the command
+    processor.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ class TbSelection(wiring.Component):
             with m.If(at_last):
                 m.d.sync += [choosing.eq(0), tb.eq(0), switch.eq(0), kernel.eq(
                     Mux(kernel == g.kernel_slots - 1, 0, kernel + 1))]
-        # What is announced cannot wait for its turn.
+        # A kernel that is announced cannot wait for its turn.
         with m.If(port.announced.any()):
             m.d.sync += [choosing.eq(0), tb.eq(0), switch.eq(0),
                          kernel.eq(lowest_number(port.announced))]

@@ -74,7 +74,7 @@ class PreemptingDevice(AddressSpace):
             their way.
         select : bool
             Give the grace only to thread blocks that by their estimate end sooner than they could be saved; save the
-            others at once. Of geometries with `proactive`, and with a grace (PEP III-D 2).
+            others at once. The geometry needs `proactive`, and the preempt a grace (PEP III-D 2).
         trap : bool
             Stop warps in the preemption routines of their kernel, which must have been compiled with routines
             (docs/ctxback.md). Patience is unlimited then, unless given.

@@ -27,7 +27,7 @@ MOST_CYCLES = (1 << 32) - 2
 
 @dataclass(frozen=True)
 class AnnouncementCounts:
-    """What announcements have led to since the machine was reset, on all SMs.
+    """Results of announcements since the machine was reset, on all SMs.
 
     Attributes
     ----------

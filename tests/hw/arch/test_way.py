@@ -18,7 +18,8 @@ from support.selection import quick
 
 TINY = preset("tiny").replace(traps=True)
 FEATURES = ("tb_compressor", "grace", "restart", "checkpoints", "in_place", "traps")
-MACHINES = {"all": TINY.replace(proactive=True), "not proactive": TINY, "none": TINY.replace(**dict.fromkeys(FEATURES, False)),
+MACHINES = {"all": TINY.replace(proactive=True), "not proactive": TINY,
+            "none": TINY.replace(**dict.fromkeys(FEATURES, False)),
             "no checkpoints": TINY.replace(checkpoints=False, in_place=False),
             **{f"no {name}": TINY.replace(**{name: False}) for name in FEATURES if name != "checkpoints"}}
 

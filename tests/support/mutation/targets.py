@@ -11,6 +11,7 @@ from amaranth.lib import wiring
 
 from caesura.hw.arch.geometry import Geometry, preset
 from caesura.hw.control import memory_refusals
+from caesura.hw.control.announcement import Announcement
 from caesura.hw.control.command_processor import CommandProcessor
 from caesura.hw.control.engine_queue import EngineQueue
 from caesura.hw.control.grid_walker import GridWalker
@@ -40,6 +41,7 @@ from caesura.hw.dispatch.footprint import Footprint
 from caesura.hw.dispatch.launcher import Launcher
 from caesura.hw.dispatch.room_planner import RangePlanner, RoomPlanner
 from caesura.hw.dispatch.tb_profile import TbProfile
+from caesura.hw.dispatch.tb_selection import TbSelection
 from caesura.hw.dispatch.tb_supply import TbSupply
 from caesura.hw.dispatch.tb_table import TbTable
 from caesura.hw.dispatch.warp_slots import WarpSlots
@@ -169,6 +171,7 @@ TARGETS: Sequence[Target] = (
     _tested("control/test_engine_queue.py", EngineQueue, KERNELS.replace(watches=3, entries=5, tb_slots=3), count=40,
             constants=tuple((memory_refusals, *each) for each in (
                 ("AGAIN_CYCLES", 6), ("TRIES", 3), ("REST_CYCLES", 20)))),
+    _tested("control/test_announcement.py", Announcement, TINY.replace(proactive=True)),
     _tested("control/test_grid_walker.py", GridWalker, KERNELS),
     _tested("control/test_kernel_table.py", KernelTable, KERNELS.replace(windows=3)),
     _tested("control/test_register_block.py", RegisterBlock, KERNELS),
@@ -189,6 +192,8 @@ TARGETS: Sequence[Target] = (
             without=("footprint", "registers*", "lines*")),
     _tested("dispatch/test_tb_profile.py", TbProfile, TINY.replace(tb_slots=4, warps=8),
             inside=("test_sums_that_do_not_fit_are_halved", "test_a_tb_that_runs_for_ever_stays_at_the_most")),
+    _tested("dispatch/test_tb_selection.py", TbSelection,
+            TINY.replace(tb_slots=5, warps=8, proactive=True, kernel_slots=3), count=40, without=("divider",)),
     _tested("dispatch/test_tb_supply.py", TbSupply, SMS),
     _tested("dispatch/test_launch_parts.py", TbTable, LAUNCHED, more=("dispatch/test_launch_models.py",)),
     _tested("dispatch/test_launch_parts.py", WarpSlots, TINY, more=("dispatch/test_launch_models.py",)),

@@ -100,12 +100,13 @@ WRONG = {
 }
 WRONG["waiting"] = {k: v for k, v in NOT.items() if k != "None"}
 KIND = {name: kind for kind, names in {
-    "object": "launch victims kernel image array other awaited images kernels tasks after parts arguments function mechanism "
-              "path data",
+    "object": "launch victims kernel image array other awaited images kernels tasks after parts arguments function "
+              "mechanism path data",
     "object?": "newcomer queue queued tbs", "number": "max_cycles cycles settled priority", "number?": "launches",
     "bounded": "first handle address block_threads packets capacity shared_bytes entries grid block memory_bytes grace "
                "shape",
-    "bounded?": "system_bytes value", "waiting": "patience expiry", "dtype": "dtype", "text": "name", "values": "values",
+    "bounded?": "system_bytes value", "waiting": "patience expiry", "dtype": "dtype", "text": "name",
+    "values": "values",
     "flag": "gang scramble restart incremental in_place trap select clear check eviction_check barrier any_of withdraw",
 }.items() for name in names.split()}
 """What each argument is, by its name; with a question mark, or None."""

@@ -1,4 +1,4 @@
-"""A launch is announced: the machine saves bases, drains short thread blocks, and ends with the same bits (PEP III-D)."""
+"""A launch is announced: the machine saves bases, drains short thread blocks; the bits are the same (PEP III-D)."""
 
 import dataclasses
 
@@ -219,8 +219,8 @@ def test_any_order_of_commands_leaves_the_result_right(backend, seed):
             try:
                 match rng.integers(5):
                     case 0 | 1:
-                        device.announce(launch, int(rng.integers(600)), str(rng.choice(["occupied", "live", "live+cp"])),
-                                        expiry=int(rng.integers(1, 2000)))
+                        mechanism = str(rng.choice(["occupied", "live", "live+cp"]))
+                        device.announce(launch, int(rng.integers(600)), mechanism, expiry=int(rng.integers(1, 2000)))
                     case 2:
                         device.withdraw()
                     case _:
