@@ -11,11 +11,12 @@ import numpy as np
 from ..job import Job, ShippedKernel, by_size
 from ..numerics import fma
 
-__all__ = ["KERNELS", "blackscholes_job", "cutcp_job", "extract_job", "mriq_job", "srad_cuda_2_job", "stencil_job"]
+__all__ = ["KERNELS", "blackscholes_job", "cutcp_job", "extract_job", "lbm_job", "mriq_job", "srad_cuda_1_job",
+           "srad_cuda_2_job", "stencil_job"]
 
 F32 = np.float32
 SIDE = 16
-"""Threads per TB of `srad_cuda_2` in x and in y."""
+"""Threads per TB of `srad_cuda_1` and `srad_cuda_2` in x and in y."""
 
 
 def extract_job(count: int, seed: int) -> Job:
@@ -107,6 +108,53 @@ def cutcp_job(blocks: int, parts: int, seed: int) -> Job:
                tolerance={"potential": 1e-4})
 
 
+def lbm_job(rows: int, planes: int, seed: int, threads: int = 120) -> Job:
+    """Return a job of `lbm` on a lattice of ``threads x rows x planes`` cells, one in ten of them solid."""
+    rng = np.random.default_rng(seed)
+    steps = np.array([(0, 0, 0), (1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1),
+                      (1, 1, 0), (-1, -1, 0), (1, -1, 0), (-1, 1, 0), (1, 0, 1), (-1, 0, -1), (1, 0, -1), (-1, 0, 1),
+                      (0, 1, 1), (0, -1, -1), (0, 1, -1), (0, -1, 1)])
+    back = np.array([0, *(d + 1 if d % 2 else d - 1 for d in range(1, 19))])
+    weights = np.array([1 / 3] + [1 / 18] * 6 + [1 / 36] * 12).reshape(-1, 1, 1, 1)
+    before = (weights * rng.uniform(0.9, 1.1, (19, planes, rows, threads))).astype(F32)
+    solid = (rng.random(before.shape[1:]) < 0.1).astype(np.int32)
+    omega = 1.25
+    f = np.stack([np.roll(one.astype(float), step[::-1], (0, 1, 2)) for one, step in zip(before, steps, strict=True)])
+    density = f.sum(0)
+    velocity = np.einsum("di,dzyx->izyx", steps, f) / density
+    along = np.einsum("di,izyx->dzyx", steps, velocity)
+    equal = weights * density * (1 + 3 * along + 4.5 * along ** 2 - 1.5 * (velocity ** 2).sum(0))
+    after = np.where(solid, f[back], f + omega * (equal - f)).astype(F32)
+    return Job((rows, planes, 1), (threads, 1, 1),
+               {"from": before, "to": np.zeros_like(before), "solid": solid, "omega": omega}, {"to": after},
+               tolerance={"to": 1e-5})
+
+
+def srad_cuda_1_job(tiles_y: int, tiles_x: int, seed: int) -> Job:
+    """Return a job of `srad_cuda_1` on ``tiles_y x tiles_x`` tiles of 16 x 16 pixels."""
+    rng = np.random.default_rng(seed)
+    image = np.exp(rng.normal(0, 0.3, (tiles_y * SIDE, tiles_x * SIDE))).astype(F32)
+    here, around, speckle = image.astype(float), np.pad(image.astype(float), 1, mode="edge"), 0.05
+    n, s, w, e = (x - here for x in (around[:-2, 1:-1], around[2:, 1:-1], around[1:-1, :-2], around[1:-1, 2:]))
+    gradient, laplacian = (n * n + s * s + w * w + e * e) / here ** 2, (n + s + w + e) / here
+    variation = (0.5 * gradient - 0.0625 * laplacian ** 2) / (1 + 0.25 * laplacian) ** 2
+    c = (1 / (1 + (variation - speckle) / (speckle * (1 + speckle)))).clip(0, 1)
+    outputs = {"east": e, "west": w, "north": n, "south": s, "coefficient": c}
+    return Job((tiles_x, tiles_y, 1), (SIDE, SIDE, 1),
+               {**{name: np.zeros_like(image) for name in outputs}, "image": image, "columns": image.shape[1],
+                "rows": image.shape[0], "speckle": speckle},
+               {name: one.astype(F32) for name, one in outputs.items()},
+               tolerance={name: 1e-4 if name == "coefficient" else 1e-5 for name in outputs})
+
+
+def _lbm(size: str, seed: int) -> Job:
+    return lbm_job(by_size(size, 2, 4, 8), by_size(size, 1, 3, 8), seed)
+
+
+def _srad_cuda_1(size: str, seed: int) -> Job:
+    return srad_cuda_1_job(by_size(size, 2, 4, 8), by_size(size, 1, 3, 6), seed)
+
+
 def _extract(size: str, seed: int) -> Job:
     return extract_job(by_size(size, 2, 6, 48) * 512 - 77, seed)
 
@@ -134,12 +182,15 @@ def _cutcp(size: str, seed: int) -> Job:
 KERNELS: tuple[ShippedKernel, ...] = (
     ShippedKernel("cutcp", "cutoff Coulomb potential on a lattice, atoms in shared memory",
                   "PEP Table I, CP (TB of 128)", _cutcp, "pep"),
+    ShippedKernel("lbm", "a step of the lattice-Boltzmann method, D3Q19", "PEP Table I, LBM (TB of 120)", _lbm, "pep"),
     ShippedKernel("mriq", "sums of cosines and sines over k-space", "PEP Table I, MRI (TB of 256)", _mriq, "pep"),
     ShippedKernel("stencil", "f32 3-D stencil along z, planes in shared memory", "PEP Table I, ST (TB of 32x4)",
                   _stencil, "pep"),
     ShippedKernel("blackscholes", "option prices: logarithms, exponentials, roots and divisions",
                   "PEP Table I, BS (TB of 128)", _blackscholes, "pep"),
     ShippedKernel("extract", "exponentials of an image", "PEP Table I, SRAD1 (TB of 512)", _extract, "pep"),
+    ShippedKernel("srad_cuda_1", "first half of a diffusion step, tiles in shared memory",
+                  "PEP Table I, SRAD2 (TB of 16x16)", _srad_cuda_1, "pep"),
     ShippedKernel("srad_cuda_2", "second half of a diffusion step, tiles in shared memory",
                   "PEP Table I, SRAD2 (TB of 16x16)", _srad_cuda_2, "pep"),
 )
