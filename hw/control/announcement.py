@@ -40,8 +40,8 @@ class Announcement(wiring.Component):
         Vector: `victims`, in the first cycle of an announcement.
     due : Signal(32), out
         Cycles until the predicted arrival, 0 from then on.
-    mechanism, patience : Signal, out
-        How bases are saved.
+    mechanism, patience, run_on : Signal, out
+        How bases are saved; with `run_on` TBs run on as each has its base.
     """
 
     write: data.View
@@ -52,6 +52,7 @@ class Announcement(wiring.Component):
     due: Signal
     mechanism: Signal
     patience: Signal
+    run_on: Signal
 
     def __init__(self, g: Geometry):
         self.geometry = g
@@ -59,7 +60,7 @@ class Announcement(wiring.Component):
             "write": In(announce_write()), "running": In(g.kernel_slots),
             "forget": In(g.kernel_slots), "victims": Out(g.kernel_slots),
             "begins": Out(g.kernel_slots), "due": Out(32), "mechanism": Out(4),
-            "patience": Out(32)})
+            "patience": Out(32), "run_on": Out(1)})
 
     def elaborate(self, platform: Any):
         m = Module()
@@ -75,7 +76,8 @@ class Announcement(wiring.Component):
             victims = write.victims & self.running & ~self.forget
             m.d.sync += [self.victims.eq(Mux(known, victims, 0)),
                          self.due.eq(write.cycles), left.eq(write.expiry),
-                         self.mechanism.eq(write.mechanism), self.patience.eq(write.patience)]
+                         self.mechanism.eq(write.mechanism), self.patience.eq(write.patience),
+                         self.run_on.eq(write.run_on)]
         with m.Else():
             m.d.sync += self.victims.eq(self.victims & ~self.forget)
             with m.If(left == 0):

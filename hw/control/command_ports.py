@@ -32,14 +32,14 @@ class BaseRequestPort(wiring.Signature):
     ----------
     entries : array of Signal(context_entries), out
         Vector per kernel: entries whose TBs are to be saved as bases.
-    mechanism : Signal(4), out; patience : Signal(32), out
-        How they are saved.
+    mechanism : Signal(4), out; patience : Signal(32), out; run_on : Signal, out
+        How they are saved; with `run_on` TBs run on as each has its base.
     """
 
     def __init__(self, g: Geometry):
         super().__init__({
             "entries": Out(data.ArrayLayout(g.context_entries, g.kernel_slots)),
-            "mechanism": Out(4), "patience": Out(32)})
+            "mechanism": Out(4), "patience": Out(32), "run_on": Out(1)})
 
 
 def command_events(g: Geometry) -> data.StructLayout:

@@ -190,6 +190,7 @@ class CommandProcessor(wiring.Component):
             queue.bases.entries.eq(selection.checkpoint),
             queue.bases.mechanism.eq(announcement.mechanism),
             queue.bases.patience.eq(announcement.patience),
+            queue.bases.run_on.eq(announcement.run_on),
             status.announced.eq(announcement.victims),
         ]
         with m.If(queue.base_owner.any()):

@@ -336,6 +336,7 @@ class EngineQueue(wiring.Component):
         with m.If(offered):
             m.d.comb += [
                 turns.requests.eq(0), self.engine.valid.eq(1), offer.announced.eq(1),
+                offer.hold.eq(~bases.run_on),
                 *(offer[name].eq(0) for name in ("resume", "adopt", "again", "options")),
                 offer.kernel.eq(kernel), offer.options.mechanism.eq(bases.mechanism),
                 offer.patience.eq(bases.patience), offer.options.checkpoint.eq(1),

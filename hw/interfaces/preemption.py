@@ -49,13 +49,14 @@ def command(g: Geometry) -> data.StructLayout:
     state and mechanism, and given a preempt its grace, of which it took `grace_used` cycles. With
     `yields` (only with `Geometry.watches`) TBs leave and come back by themselves while the kernel
     runs: those that are not `spared`. With `announced` (only with `Geometry.proactive`) bases are
-    saved for an announcement while the kernel runs; a preempt that is not the first pass of one
+    saved for an announcement while the kernel runs, and with `hold` their TBs wait for the last
+    one; a preempt that is not the first pass of one
     that selects is `again` one."""
     return data.StructLayout({"resume": 1, "again": 1, "adopt": 1, "evict": 1,
                               "staying": payload.below(g.tb_slots),
                               "kernel": payload.below(g.kernel_slots), "grace_used": 32,
                               **({"yields": 1} if g.watches else {}),
-                              **({"announced": 1} if g.proactive else {}),
+                              **({"announced": 1, "hold": 1} if g.proactive else {}),
                               "patience": 32, "options": preempt_options(g)})
 
 

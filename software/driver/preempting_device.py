@@ -163,10 +163,10 @@ class PreemptingDevice(AddressSpace):
         base = base_of("anticipate", mechanism, {**options})
         return self._core.anticipator.anticipate(launch, cycles, base, settled=settled, max_cycles=max_cycles)
 
-    @checked(victims=one_or_many(Launch), cycles=WHOLE)
+    @checked(victims=one_or_many(Launch), cycles=WHOLE, run_on=FLAG)
     def announce(self, victims: Launch | Sequence[Launch], cycles: int,
                  mechanism: Way | Mechanism | str = Mechanism.OCCUPIED, *, expiry: int | str = "unlimited",
-                 **options: Unpack[WayOptions]) -> None:
+                 run_on: bool = False, **options: Unpack[WayOptions]) -> None:
         """Announce a launch that running launches will have to give way to (PEP III-D). The machine decides by itself,
         for each of their thread blocks, whether it is left to end or saved as a base meanwhile; it takes no time. When
         the launch comes, ``preempt(incremental=True)`` follows, with ``select=True`` and a grace if short thread blocks
@@ -183,6 +183,10 @@ class PreemptingDevice(AddressSpace):
             Cycles after which the announcement is forgotten, or ``"unlimited"``. It also ends for a launch with its
             preempt, or its end.
 
+        run_on : bool
+            Let each thread block run on as soon as its base is saved. Otherwise all wait for the last base, so that a
+            launch that arrives meanwhile finds nothing to add (PEP III-D 1).
+
         Raises
         ------
         DriverError
@@ -190,7 +194,7 @@ class PreemptingDevice(AddressSpace):
         """
         launches = [victims] if isinstance(victims, Launch) else [*victims]
         base = base_of("announce", mechanism, {**options})
-        self._core.announcer.announce(launches, cycles, base, expiry)
+        self._core.announcer.announce(launches, cycles, base, expiry, run_on)
 
     @checked()
     def withdraw(self) -> None:

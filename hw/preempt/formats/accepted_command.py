@@ -18,8 +18,8 @@ def accepted_command(g: Geometry) -> data.StructLayout:
     preempt is carried out. Its `trap`, which a machine without traps does not keep, is 0 for a
     kernel without preemption routines. `grace_used` is the grace that a preempt took, in cycles,
     before it was taken. With `yields` TBs leave or come back by themselves; only with
-    `Geometry.watches`. With `announced` bases are saved for an announcement; only with
-    `Geometry.proactive`.
+    `Geometry.watches`. With `announced` bases are saved for an announcement, and with
+    `hold` their TBs wait for the last one; both only with `Geometry.proactive`.
 
     `lines` is the shared memory of a TB in 128-byte lines. `allocated` has a bit for each of a
     thread's `registers`. A preempt writes `generation`. A row of the encoding table has `row_words`
@@ -33,5 +33,5 @@ def accepted_command(g: Geometry) -> data.StructLayout:
         "ccb_base": ADDRESS_BITS, "area_bytes": 32, "registers": 7, "warps": 6,
         "lines": range(g.shared_lines + 1), "allocated": MAX_REGISTERS,
         **({"yields": 1} if g.watches else {}),
-        **({"announced": 1} if g.proactive else {}), "row_words": range(MAX_ROW_WORDS + 1),
+        **({"announced": 1, "hold": 1} if g.proactive else {}), "row_words": range(MAX_ROW_WORDS + 1),
     })

@@ -49,7 +49,8 @@ class PreemptSequencer(wiring.Component):
     is withdrawn; warps of the TBs that are begun then stop at once.
 
     With ``options.checkpoint`` TBs are not released: what they have is clean when it is committed,
-    and they run on from the next cycle.
+    and they run on from the next cycle. With `hold` they run on once the last of them is committed
+    (PEP III-D 1).
 
     With ``options.in_place`` registers and lines of a TB stay on the SM that are to be kept, if a
     row of the `StayingTable` is free for it.
@@ -178,10 +179,14 @@ class PreemptSequencer(wiring.Component):
             tbs.some_stopped.eq(Cat(row.started
                                     & (row.warps & self.stopped).any() for row in rows)),
         ]
+        # TBs of which a base is saved run on: what they write counts from then on.
+        runs_on = self.accepted.options.checkpoint
+        if g.proactive:
+            runs_on = runs_on & ~self.accepted.hold
         begin_barred = Signal()  # no further TB is begun
         m.d.comb += [begin_barred.eq(self.write_error | self.withdraw),
                      self.stop_pending.eq(self.kernel_tbs & Mux(self.withdraw, tbs.save_begun, ~0)
-                                    & ~Mux(self.accepted.options.checkpoint, tbs.save_finished, 0)),
+                                    & ~Mux(runs_on, tbs.save_finished, 0)),
                      self.stop_now.eq(Mux(self.withdraw, self.stop_pending, 0))]
         self._claims(m, tbs, active, rows, begin_barred)
         chosen = self._choose(m, tbs, active, begin_barred)

@@ -149,7 +149,8 @@ class Sequencer(wiring.Component):
                 if g.watches:
                     m.d.sync += accepted.yields.eq(request.yields)
                 if g.proactive:
-                    m.d.sync += accepted.announced.eq(request.announced)
+                    m.d.sync += [accepted.announced.eq(request.announced),
+                                 accepted.hold.eq(request.hold)]
                 if g.grace:
                     m.d.sync += accepted.grace_used.eq(request.grace_used)
                 m.d.sync += [

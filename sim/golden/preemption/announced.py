@@ -60,8 +60,8 @@ class Announced:
         self._first: set[tuple[int, int]] = set()  # TBs that were there at the announcement, by kernel and launch id
         self._based: set[tuple[int, int]] = set()
 
-    def announce(self, victims: int, mechanism: int, cycles: int, expiry: int) -> None:
-        """Take an announcement: `victims` is a vector of kernel slots."""
+    def announce(self, victims: int, mechanism: int, run_on: int, cycles: int, expiry: int) -> None:
+        """Take an announcement: `victims` is a vector of kernel slots. As bases take no time, `run_on` says nothing."""
         machine = self.machine
         known = mechanism <= max(mechanisms_of(machine.g))
         self.victims = {kernel.index for kernel in machine.kernels

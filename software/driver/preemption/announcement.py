@@ -62,7 +62,7 @@ class Announcer:
         return self._host.lock
 
     @whole
-    def announce(self, victims: Sequence[Launch], cycles: int, way: Way, expiry: int | str) -> None:
+    def announce(self, victims: Sequence[Launch], cycles: int, way: Way, expiry: int | str, run_on: bool) -> None:
         """Announce a launch; see `Device.announce`."""
         predicted = whole_number(cycles, "cycles")
         if predicted > MOST_CYCLES:
@@ -83,7 +83,8 @@ class Announcer:
             self._host.write("patience", way.patience_cycles)
         self._host.hold("announce_cycles", predicted)
         self._host.hold("announce_expiry", lasts)
-        self._host.write("announce", victims=sum(1 << launch.slot for launch in victims), mechanism=way.mechanism)
+        self._host.write("announce", victims=sum(1 << launch.slot for launch in victims), mechanism=way.mechanism,
+                         run_on=int(run_on))
 
     @whole
     def withdraw(self) -> None:

@@ -41,7 +41,8 @@ def test_it_does_what_a_plain_model_does(seed):
             write, running, forget = None, rng.getrandbits(4) | rng.getrandbits(4), 0
             if rng.random() < 0.05:
                 write = {"victims": rng.getrandbits(8), "mechanism": rng.randrange(6), "cycles": rng.randrange(40),
-                         "expiry": rng.choice((0, 1, rng.randrange(60), NO_EXPIRY)), "patience": rng.getrandbits(32)}
+                         "expiry": rng.choice((0, 1, rng.randrange(60), NO_EXPIRY)), "patience": rng.getrandbits(32),
+                         "run_on": rng.getrandbits(1)}
             if rng.random() < 0.1:
                 forget = rng.getrandbits(4)
             ctx.set(dut.write, {"valid": 0} if write is None else {"valid": 1, **write})
@@ -52,7 +53,8 @@ def test_it_does_what_a_plain_model_does(seed):
             assert ctx.get(dut.victims) == model.victims and ctx.get(dut.due) == model.due
             assert ctx.get(dut.begins) == (model.victims if model.begins else 0)
             if write is not None:
-                assert (ctx.get(dut.mechanism), ctx.get(dut.patience)) == (write["mechanism"], write["patience"])
+                for name in ("mechanism", "patience", "run_on"):
+                    assert ctx.get(getattr(dut, name)) == write[name]
             seen.add((bool(model.victims), model.due == 0, 0 < model.left < NO_EXPIRY))
 
     simulate(dut, bench)

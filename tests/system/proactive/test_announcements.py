@@ -176,6 +176,26 @@ def test_memory_that_refuses_a_base_ends_the_announcement():
         work.finishes()
 
 
+def test_thread_blocks_that_wait_for_the_last_base_leave_sooner_when_the_launch_arrives_meanwhile():
+    """The increment has no register that was written since; run_on saves the same bases, and more later."""
+    registers, stalls = {}, {}
+    for run_on in (False, True):
+        for wait in range(120, 330, 30):
+            with opened() as device:
+                work = Stirring(device, 60)
+                device.advance(300)
+                device.announce(work.launch, 100, run_on=run_on)
+                device.advance(wait)
+                started = device.transport.cycle
+                report = device.preempt(work.launch, "occupied", incremental=True)
+                registers.setdefault(run_on, []).append(report.registers)
+                stalls.setdefault(run_on, []).append(device.transport.cycle - started)
+                device.resume(work.launch)
+                work.finishes()
+    assert sum(registers[False]) < sum(registers[True]) / 2
+    assert sum(stalls[False]) < sum(stalls[True])
+
+
 @pytest.mark.parametrize("first", quick(range(8), [0]))
 def test_arrivals_in_every_cycle_until_the_bases_are_saved(first):
     """Registers that are not saved come back as random bits."""
@@ -220,7 +240,8 @@ def test_any_order_of_commands_leaves_the_result_right(backend, seed):
                 match rng.integers(5):
                     case 0 | 1:
                         mechanism = str(rng.choice(["occupied", "live", "live+cp"]))
-                        device.announce(launch, int(rng.integers(600)), mechanism, expiry=int(rng.integers(1, 2000)))
+                        device.announce(launch, int(rng.integers(600)), mechanism, expiry=int(rng.integers(1, 2000)),
+                                        run_on=bool(rng.integers(2)))
                     case 2:
                         device.withdraw()
                     case _:
@@ -250,6 +271,30 @@ def test_any_order_of_commands_leaves_the_result_right(backend, seed):
             Stirring(device, 5).finishes()
         else:
             work.finishes()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(6))
+def test_on_two_sms_with_queues_each_sm_decides_for_itself(seed):
+    rng, two = np.random.default_rng(seed), G.replace(sms=2, queues=1)
+    with open_device("rtl", two, memory_bytes=1 << 22) as device:
+        work = Stirring(device, 40, seed)
+        for _ in range(6):
+            device.advance(int(rng.integers(100, 800)))
+            if work.launch.finished:
+                break
+            before = device.announcement_counts()
+            device.announce(work.launch, int(rng.integers(800)))
+            assert device.announced() == [work.launch] or work.launch.finished
+            device.advance(int(rng.integers(1200)))
+            report = device.preempt(work.launch, "live+cp", incremental=True, select=True, grace=300, scramble=True)
+            if report is None:
+                break
+            counts = device.announcement_counts()
+            assert sum(counts.cases.values()) - sum(before.cases.values()) >= report.tbs
+            assert not device.announced()
+            device.resume(work.launch)
+        work.finishes()
 
 
 def test_what_cannot_be_announced_is_refused_in_one_line(device):
