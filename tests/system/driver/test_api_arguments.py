@@ -107,7 +107,8 @@ KIND = {name: kind for kind, names in {
                "shape",
     "bounded?": "system_bytes value", "waiting": "patience expiry", "dtype": "dtype", "text": "name",
     "values": "values",
-    "flag": "gang scramble restart incremental in_place trap select clear check eviction_check barrier any_of withdraw run_on",
+    "flag": "gang scramble restart incremental in_place trap select clear check eviction_check barrier any_of withdraw "
+            "run_on",
 }.items() for name in names.split()}
 """What each argument is, by its name; with a question mark, or None."""
 WRONG["dtype"] = {k: NOT[k] for k in ("text", "object", "list", "float")}
