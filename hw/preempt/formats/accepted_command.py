@@ -33,5 +33,6 @@ def accepted_command(g: Geometry) -> data.StructLayout:
         "ccb_base": ADDRESS_BITS, "area_bytes": 32, "registers": 7, "warps": 6,
         "lines": range(g.shared_lines + 1), "allocated": MAX_REGISTERS,
         **({"yields": 1} if g.watches else {}),
-        **({"announced": 1, "hold": 1} if g.proactive else {}), "row_words": range(MAX_ROW_WORDS + 1),
+        **({"announced": 1, "hold": 1} if g.proactive else {}),
+        "row_words": range(MAX_ROW_WORDS + 1),
     })

@@ -117,7 +117,8 @@ def test_it_decides_as_the_tables_say(seed, rounds):
                         each[3:] = [False, False]
                 await pulse(ctx, dut.port.announced, machine.victims)
             case 4:
-                machine.profiles[k] = (rng.randrange(5), 10 * near(rng))
+                machine.profiles[k] = rng.choice((
+                    (0, 0), (rng.randrange(5), 10 * near(rng)), (rng.getrandbits(18), rng.getrandbits(32))))
                 machine.usual[k] = rng.choice((near(rng), 20_000))
                 await pulse(ctx, dut.clear, 1 << k)
             case 5:
@@ -159,7 +160,7 @@ def test_it_decides_as_the_tables_say(seed, rounds):
                     for name, count in machine.counts.items()}
 
     simulate(dut, bench)
-    assert len(chosen) == 4
+    assert len(chosen) >= 3, "it had something to choose"
 
 
 def test_all_bases_of_a_kernel_are_asked_for_at_once_and_soon():
