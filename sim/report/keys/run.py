@@ -27,6 +27,7 @@ class Report:
     incremental: Annotated[bool, "of those that had a base only what they had written since"]
     in_place: Annotated[bool, "registers and shared memory stayed on the SM as long as nobody needed their room"]
     trap: Annotated[bool, "warps were stopped in the preemption routines of the kernel"]
+    select: Annotated[bool, "thread blocks that end sooner than they could be saved were given the grace"]
     scramble: Annotated[bool, "registers that were not saved came back as random bits"]
     save_cycles: Annotated[int | None, "preemption latency: request (or end of the grace) until the SM's resources "
                                        "are free"]
