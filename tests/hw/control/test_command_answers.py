@@ -8,6 +8,7 @@ from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.image.context import Mechanism
 from support.hw.command_driver import (
+    ABORTED,
     ADOPTING,
     ANSWERS,
     FITTING,
@@ -66,6 +67,43 @@ def test_what_does_not_exist_or_fit_is_refused():
         await driver.command(Command.PREEMPT, 0, CommandError.UNKNOWN, mechanism=max(Mechanism) + 1)
         await driver.command(Command.PREEMPT, 7, CommandError.UNKNOWN)
         assert [driver.state(k) for k in range(3)] == [RUNNING, IDLE, IDLE]
+
+    drive(scenario)
+
+
+@pytest.mark.parametrize("others", [0, 0xFFFF_FFFF])
+def test_a_grid_is_refused_only_if_it_is_empty(others):
+    """A size of 0, or of any one bit, in each slot, whatever the grids of other slots are."""
+    async def scenario(ctx, dut, driver):
+        for kernel, (name, width) in itertools.product(range(3), (("grid_x", 32), ("grid_y", 16), ("grid_z", 16))):
+            for k in range(3):
+                ctx.set(dut.kernels[k][name], others & (1 << width) - 1)
+            for size in (0, *(1 << bit for bit in range(width))):
+                ctx.set(dut.kernels[kernel][name], size)
+                for op in (Command.START, Command.ADOPT):
+                    ctx.set(dut.registers.command, {"valid": 1, "op": op, "kernel": kernel})
+                    assert ctx.get(dut.events.refused) == (size == 0)
+            for k in range(3):
+                ctx.set(dut.kernels[k][name], FITTING[name])
+
+    drive(scenario)
+
+
+def test_each_error_of_a_preempt_is_told_of_its_kernel():
+    """It counts more than that the preempt was withdrawn."""
+    async def scenario(ctx, dut, driver):
+        for kernel in range(3):
+            await driver.command(Command.START, kernel)
+            for error, withdrawn in itertools.product(CommandError, (False, True)):
+                ctx.set(dut.dispatch.present, 1 << kernel)
+                await driver.command(Command.PREEMPT, kernel)
+                await driver.takes(kernel, 0)
+                if withdrawn:
+                    await driver.command(Command.ABORT, kernel)
+                ctx.set(dut.dispatch.present, 0)
+                await driver.result(error)
+                await driver.ends("preempted")
+                assert driver.errors(kernel) == (error or (ABORTED if withdrawn else NONE))
 
     drive(scenario)
 

@@ -301,15 +301,21 @@ def a_kernel(rng):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("packets, stall, later", quick([(1, 0.0, 0), (12, 0.3, 0), (2, 0.0, 1 << 16)], [(1, 0.0, 0)]))
-def test_a_queue_starts_its_kernels_on_all_sms_and_completes_them(packets, stall, later):
-    """Registers of the kernels, by packet; times of their signals, also late after power-up; who hears of the write."""
+@pytest.mark.parametrize("packets, stall, later, flipped", quick(
+    [(1, 0.0, 0, 0), (1, 0.0, 0, 1), (12, 0.3, 0, 0), (2, 0.0, 1 << 16, 0)], [(1, 0.0, 0, 0), (1, 0.0, 0, 1)]))
+def test_a_queue_starts_its_kernels_on_all_sms_and_completes_them(packets, stall, later, flipped):
+    """Registers of the kernels, by packet; times of their signals, also late after power-up; who hears of the write.
+    Where the queue lies and what it may use is `flipped` in every bit."""
     dut, rng = component(Uncore, G), random.Random(f"{packets} {later}")
     ring, sms, device = Ring(dut.axi, f"ring {stall}", stall), Runners(dut, rng), device_register_map()
-    setup = {name: rng.getrandbits(30) for name in ("ccb_base", "ccb_stride", "area_bytes", "local_base", "window_base",
-                                                    "window_end")}
-    setup |= {"base": rng.getrandbits(24) << 7, "size": 3, "capacity": rng.randint(2, G.queue_capacity),
-              "local_stride": (1 << 20) + rng.getrandbits(20), "system_base": 0, "system_end": 0xFFFF_FFFF}
+
+    def some(bits):
+        return rng.getrandbits(bits) ^ (flipped << bits) - flipped
+
+    setup = {name: some(30) for name in ("ccb_base", "ccb_stride", "area_bytes", "local_base", "window_base",
+                                         "window_end")}
+    setup |= {"base": some(24) << 7, "size": 3, "capacity": rng.randint(2, G.queue_capacity),
+              "local_stride": (1 << 20) + some(20), "system_base": 0, "system_end": 0xFFFF_FFFF}
     kernels = [a_kernel(rng) for _ in range(packets)]
     values = [rng.getrandbits(63) + 1 for _ in kernels]
     for (packet, found, _), value in zip(kernels, values, strict=True):

@@ -82,9 +82,12 @@ def suited(rng, g, word, states):
 
     Often all kernels are recorded, but for that one on one SM.
     """
-    every, kernel = (1 << g.kernel_slots) - 1, min(MAP["command"].unpack(word)["kernel"], g.kernel_slots - 1)
+    fields: Any = MAP["command"].unpack(word)
+    every, kernel = (1 << g.kernel_slots) - 1, min(fields["kernel"], g.kernel_slots - 1)
     alike = rng.choice(list(KernelState))
     theme = rng.choice([None, (alike,), (PREEMPTING, PREEMPTED), (PREEMPTED,), (PREEMPTED, PREEMPTED, IDLE)])
+    if fields["op"] == Command.ABORT and rng.random() < 0.7:
+        theme = PREEMPTING, PREEMPTED
     for each in states if theme else ():
         each[kernel] = rng.choice(theme)
     recorded = [rng.choice([every, every, rng.getrandbits(g.kernel_slots)]) for _ in range(g.sms)]

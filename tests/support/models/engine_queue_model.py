@@ -59,8 +59,9 @@ class EngineQueueModel:
                     **({"yields": 0} if g.watches else {})}
         if g.watches and now["leave"] and now["leave"][0] not in now["launching"]:
             k, entry = now["leave"]
+            room = dict.fromkeys(("newcomer", "newcomer_tbs"), 0) if g.in_place else {}
             return {"kernel": k, "resume": 0, "adopt": 0, "evict": 0, "yields": 1, "again": 0,
-                    **dict.fromkeys(FLAGS, 0), "mechanism": Mechanism.LIVE, "patience": UNLIMITED_PATIENCE,
+                    **dict.fromkeys(FLAGS, 0), **room, "mechanism": Mechanism.LIVE, "patience": UNLIMITED_PATIENCE,
                     "spared": every & ~(1 << entry)}
         resumes = now["resumes"] - self.lacks_room
         wakes = now["wakes"] - self.lacks_room - now["launching"] - self.wakes.pausing if g.watches else set()

@@ -121,10 +121,12 @@ def accesses(dut, rng, cycles, model, having=None):
     """
     g = dut.geometry
     slots = KERNEL_BASE + g.kernel_slots * KERNEL_STRIDE
+    of_kernels = [4 * place for place in model.places if 4 * place >= KERNEL_BASE]
     addresses = [register.address for register in DEVICE.values() if register.exists(g)
                  and not slots <= register.address < 1 << ADDRESS_BITS]
     own = [DEVICE[name].address for name in ("sm_read", "sm_write", "event", "command", "status", "sms")]
     own += [4 * place for place in model.places]
+    own += [place + k * KERNEL_STRIDE for place in of_kernels for k in range(1, g.kernel_slots)]
     counts = [register.address for path, register in DEVICE.items() if "switches_" in path and register.exists(g)]
     states, command = states_of(rng, g), MAP["command"].address
     members = [7] * g.kernel_slots if having is None else having

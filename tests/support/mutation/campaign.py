@@ -3,6 +3,7 @@ be seen."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from collections.abc import Callable, Sequence
@@ -92,7 +93,7 @@ def _noticed(target: Target, mutated: Mutated, report: Callable[[str, str], None
 
 
 class _Prover:
-    """Proves facts about a target's faults: for all times, or, if the target is too large, within one cycle."""
+    """Proves facts about a target's faults: for all times; or, if that is not decided, within one cycle."""
 
     def __init__(self, target: Target, mutated: Mutated):
         self._target, self._mutated = target, mutated
@@ -101,15 +102,18 @@ class _Prover:
     def verdict(self, fault: Fault) -> Verdict:
         if self._target.contract is None:
             return self._one_step().equivalent(fault.number)
-        try:
-            return equivalent(self._target.bench.component(), self._mutated, fault.number, self._target.contract)
-        except ExportError:  # Yosys cannot prepare the two of them
-            return Verdict.UNDECIDED
+        found = Verdict.UNDECIDED
+        with contextlib.suppress(ExportError):  # Yosys cannot prepare the two of them
+            found = equivalent(self._target.bench.component(), self._mutated, fault.number, self._target.contract)
+            if found is Verdict.UNDECIDED:  # what never shows within a cycle never does
+                found = self._one_step().equivalent(fault.number)
+        return found
 
 
 def _proof_texts() -> list[str]:
     """Return the sources that decide what a proof says."""
-    return [Path(__file__).with_name(f"{name}.py").read_text() for name in ("equivalence", "contracts", "one_step")]
+    return [Path(__file__).with_name(f"{name}.py").read_text()
+            for name in ("campaign", "equivalence", "contracts", "one_step")]
 
 
 class _Kept:

@@ -11,6 +11,7 @@ from typing import Any
 from amaranth.hdl import Cat, Mux, Value
 from amaranth.lib import data, wiring
 
+from caesura.hw.arch.commands import Switch
 from caesura.hw.arch.image.encodings import Encoding
 from caesura.hw.export.ports import ports_of
 
@@ -55,7 +56,8 @@ def _grouped(code: Value) -> Value:
 
 
 def within(ports: SimpleNamespace, block: wiring.Component) -> list[Value]:
-    """Numbers of entries, TBs, kernels and warps that a block is told are of some that there are.
+    """Numbers of entries, TBs, kernels and warps that a block is told are of some that there are; the way in which a
+    preempt or resume has ended is a `Switch`.
 
     A block without a geometry is told of none.
     """
@@ -69,8 +71,10 @@ def within(ports: SimpleNamespace, block: wiring.Component) -> list[Value]:
 
     def walk(name: Any, value: Any) -> None:
         if isinstance(value, data.View):
-            for part, _ in value.shape():
+            for part, field in value.shape():
                 walk(part, value[part])
+                if field.shape is Switch:
+                    given.append(Cat(Value.cast(value[part]) == each for each in Switch).any())
         elif name in limits and limits[name] < 1 << len(Value.cast(value)):
             given.append(Value.cast(value) < limits[name])
 
