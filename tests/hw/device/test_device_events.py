@@ -199,3 +199,24 @@ def test_a_preempt_during_which_the_kernel_finished_and_a_resume_that_leaves_som
         assert driver.counts == [Switch.FINISHED, Switch.RESUMED]
 
     run(scenario)
+
+
+@pytest.mark.parametrize("kernel", range(G.kernel_slots))
+def test_a_resume_that_ends_before_the_preempt_is_counted_counts_alone(kernel):
+    async def scenario(ctx, dut, driver):
+        async def cycle(state, **switched):
+            for i in range(G.sms):
+                ctx.set(dut.states[i][kernel], state)
+            ctx.set(dut.switched[1], {"valid": 0, "kernel": kernel} | switched)
+            counted = ctx.get(dut.counted)
+            await ctx.tick()
+            return (counted.kernel, Switch(counted.kind)) if counted.valid else None
+
+        assert await cycle(PREEMPTING) is None
+        assert await cycle(PREEMPTING, valid=1, kind=Switch.DRAINED) is None
+        assert await cycle(RESUMING, valid=1, kind=Switch.RESUMED) is None  # the preempt has ended
+        assert await cycle(RUNNING) is None  # and the resume too
+        assert await cycle(RUNNING) == (kernel, Switch.RESUMED)
+        assert await cycle(RUNNING) is None
+
+    run(scenario)

@@ -64,6 +64,8 @@ _ONE = """module \\one
 end
 """
 """A design for the pass that calls ABC, which then reads another one."""
+_ENABLES = {"payload": "valid", "write_data": "write"}
+"""Outputs that say something only while another is high, by the last part of their names."""
 
 
 class Verdict(enum.Enum):
@@ -84,7 +86,7 @@ class Contract:
         Takes the ports, by their names in the netlist; returns values that are true in every cycle.
     matters : dict
         Functions by names of outputs; each takes the value of the port and all ports, and returns the meaningful part.
-        A stream's payload never has a meaning while ``valid`` is low.
+        A stream's payload never has a meaning while ``valid`` is low, nor a `HostPort`'s word while ``write`` is.
     constant : tuple of str
         Inputs that have any value, but the same one in the whole run.
     """
@@ -157,10 +159,11 @@ class _Miter(wiring.Component):
         value = getattr(side, port.inner)
         matters = (self._contract.matters or {}).get(port.inner)
         told = Value.cast(value if matters is None else matters(value, side))
-        if port.path[-1] != "payload":
+        name = port.path[-1]
+        if name not in _ENABLES:
             return told
-        valid = getattr(side, f"{port.inner.removesuffix('payload')}valid")
-        return told & Value.cast(valid).replicate(len(told))
+        enable = getattr(side, f"{port.inner.removesuffix(name)}{_ENABLES[name]}")
+        return told & Value.cast(enable).replicate(len(told))
 
 
 def equivalent(component: wiring.Component, mutated: Mutated, number: int, contract: Contract = ANYTHING,
