@@ -47,7 +47,7 @@ LAYERS = {
     "caesura.software.driver.queues": ("options registers", "packet queued ring", "queue", "queues"),
     "caesura.software.driver.memory": ("regions", "memory", "arrays partition textures constants variables"),
     "caesura.software.driver.launch": (
-        "arguments fit tickets descriptor_block switches", "loaded", "context launch events",
+        "arguments fit tickets descriptor_block switches profile", "loaded", "context launch events",
         "pointers prepared adopted kernel_slots",
         "module launcher inspection"),
 }

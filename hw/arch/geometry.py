@@ -268,7 +268,6 @@ class Geometry:
         check(self.checkpoints or not self.in_place,
               "in_place = true needs checkpoints = true: what leaves the SM later stands on the "
               "other side of a context")
-
         for name in ("checkpoints", "profile", "grace"):
             check(getattr(self, name) or not self.proactive,
                   f"proactive = true needs {name} = true")

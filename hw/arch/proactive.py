@@ -2,8 +2,8 @@
 
 A launch is *announced* before it arrives, with a prediction of the cycles until then. Meanwhile a
 TB of a kernel that has to give way gets a base checkpoint, or is left to end by itself. `WAITING`
-decides between the announcement and the arrival, `ARRIVED` at the arrival; hardware, golden model
-and documentation derive from both.
+decides between the announcement and the arrival, `ARRIVED` at the arrival; hardware and golden
+model derive from both.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Combine", "Field", "Register", "register_map", "device_register_map", "RDL_PATH",
            "GPU_RDL_PATH", "DEVICE_ADDRESS_BITS", "ADDRESS_BITS", "IDENTIFICATION",
-           "UNLIMITED_PATIENCE", "UNLIMITED_GRACE"]
+           "UNLIMITED_PATIENCE", "UNLIMITED_GRACE", "UNLIMITED_EXPIRY"]
 
 RDL_PATH = Path(__file__).with_name("registers.rdl")
 """The SystemRDL source."""
@@ -33,6 +33,8 @@ UNLIMITED_PATIENCE = 0xFFFF_FFFF
 """Value of register ``patience`` that bounds no drain."""
 UNLIMITED_GRACE = 0xFFFF_FFFF
 """Value of register ``grace`` that stops no TB."""
+UNLIMITED_EXPIRY = 0xFFFF_FFFF
+"""Value of register ``announce_expiry`` that forgets no announcement."""
 
 
 class Combine(enum.Enum):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from .registers import UNLIMITED_GRACE, UNLIMITED_PATIENCE
+from .registers import UNLIMITED_EXPIRY, UNLIMITED_GRACE, UNLIMITED_PATIENCE
 
 __all__ = ["UNLIMITED", "WANTED", "waiting", "waiting_cycles"]
 
@@ -15,7 +15,7 @@ UNLIMITED = "unlimited"
 WANTED = f"a number of cycles from 0 to {UNLIMITED_PATIENCE - 1}, or {UNLIMITED!r}, is wanted"
 """Words for a permitted bound, in messages."""
 
-assert UNLIMITED_GRACE == UNLIMITED_PATIENCE
+assert UNLIMITED_EXPIRY == UNLIMITED_GRACE == UNLIMITED_PATIENCE
 
 
 def waiting_cycles(given: Any) -> int | None:

@@ -18,8 +18,7 @@ from .waiting import WANTED, waiting, waiting_cycles
 
 __all__ = ["FLAGS", "Way", "WayOptions"]
 
-FLAGS = ("restart", "checkpoint", "incremental", "in_place", "trap", "select",
-         "scramble")
+FLAGS = ("restart", "checkpoint", "incremental", "in_place", "trap", "select", "scramble")
 """The options that are given or not; fields of register ``command`` too."""
 
 _NEEDS = {

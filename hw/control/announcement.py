@@ -8,12 +8,10 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.geometry import Geometry
 from ..arch.image.context import mechanisms_of
+from ..arch.registers import UNLIMITED_EXPIRY
 from .register_ports import announce_write
 
-__all__ = ["NO_EXPIRY", "Announcement"]
-
-NO_EXPIRY = 0xFFFF_FFFF
-"""Value of register ``announce_expiry`` that forgets no announcement."""
+__all__ = ["Announcement"]
 
 
 class Announcement(wiring.Component):
@@ -82,6 +80,6 @@ class Announcement(wiring.Component):
             m.d.sync += self.victims.eq(self.victims & ~self.forget)
             with m.If(left == 0):
                 m.d.sync += self.victims.eq(0)
-            with m.Elif(left != NO_EXPIRY):
+            with m.Elif(left != UNLIMITED_EXPIRY):
                 m.d.sync += left.eq(left - 1)
         return m

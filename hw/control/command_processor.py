@@ -107,22 +107,20 @@ class CommandProcessor(wiring.Component):
         m.submodules.queue = queue = EngineQueue(g)
         slots = [KernelSlot(g) for _ in range(g.kernel_slots)]
         launching = Signal(g.kernel_slots)
-        apart = (queue.eviction_owner | (queue.yield_owner if g.watches else 0)
-                 | (queue.base_owner if g.proactive else 0))
+        apart = queue.apart_owner
         for k, slot in enumerate(slots):
             m.submodules[f"slot_{k}"] = slot
             self._slot(m, k, slot, check, queue, launching[k], apart[k])
+        hastened = Cat(slot.hasten_active & slot.engine.held for slot in slots)
+        if g.proactive:  # a preempt that waits for bases
+            hastened |= queue.base_owner & Cat(slot.engine.preempt_pending for slot in slots)
         m.d.comb += [
             check.command.eq(command), check.grace.eq(self.registers.grace),
             check.kernels.eq(self.kernels), check.states.eq(status.states),
             check.present.eq(dispatch.present), check.recorded.eq(status.recorded),
             launching.eq(dispatch.launching.valid << dispatch.launching.kernel),
             engine.withdraw.eq(self.withdrawn),
-            engine.hasten.eq(Cat(slot.hasten_active & slot.engine.held for slot in slots).any()
-                             | (queue.base_owner & Cat(
-                                 slot.engine.preempt_pending for slot in slots)).any()
-                             if g.proactive else
-                             Cat(slot.hasten_active & slot.engine.held for slot in slots).any()),
+            engine.hasten.eq(hastened.any()),
             engine.cancel.eq(queue.held.valid
                              & ((queue.command_owner | apart) & dispatch.kill).any()),
             dispatch.invalidate.eq(check.accepted & ((command.op == Command.START)

@@ -1,6 +1,8 @@
 """The engine queue: decides which kernel's preempt or resume, or which eviction, the preemption
 engine gets next."""
 
+import functools
+import operator
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -154,6 +156,13 @@ class EngineQueue(wiring.Component):
             "command_owner": Out(g.kernel_slots), "eviction_owner": Out(g.kernel_slots),
         })
 
+    @property
+    def apart_owner(self) -> Value:
+        """Vector: the kernel for which the engine does, or is given, what is no command of its."""
+        owners = (self.eviction_owner, *((self.yield_owner,) if self.geometry.watches else ()),
+                  *((self.base_owner,) if self.geometry.proactive else ()))
+        return functools.reduce(operator.or_, owners)
+
     def elaborate(self, platform: Any):
         m = Module()
         slots, held = self.geometry.kernel_slots, self.held
@@ -189,8 +198,8 @@ class EngineQueue(wiring.Component):
             offer.again.eq(pass_begun.bit_select(index, 1)),
             offer.options.eq(load.data.options), offer.patience.eq(load.data.patience),
             command_taken.eq(Mux(transfer, turns.grant, 0)),
-            self.command_owner.eq(Mux(held.valid, one_hot(held.kernel, slots)
-                                      & ~self.eviction_owner, command_taken)),
+            self.command_owner.eq(Mux(held.valid, one_hot(held.kernel, slots) & ~self.apart_owner,
+                                      command_taken)),
         ]
         for k, slot in enumerate(self.slots):
             m.d.comb += [slot.held.eq(self.command_owner[k]),
@@ -206,13 +215,13 @@ class EngineQueue(wiring.Component):
         evicting, given_up, changes = Const(0), Const(0, slots), Const(0)
         if self.geometry.in_place:
             evicting, given_up, changes = self._evict(m, turns, offer)
+        busy = held.valid | evicting | saves.any()
         if self.geometry.watches:
-            given_up = given_up | self._yield(m, turns, index, offer, command_taken,
-                                              held.valid | evicting | saves.any())
+            given_up = given_up | self._yield(m, turns, index, offer, command_taken, busy)
         else:
             m.d.comb += self.returns_waiting.eq(self.resumes.any())
         if self.geometry.proactive:
-            self._bases(m, turns, offer, command_taken, held.valid | evicting | saves.any())
+            self._bases(m, turns, offer, busy)
         if self.geometry.in_place or self.geometry.watches:
             m.d.comb += self.given_up.eq(given_up)
         if self.geometry.grace:
@@ -298,27 +307,29 @@ class EngineQueue(wiring.Component):
                          yields.wake_taken.eq(transferred)]
         # A TB that yields goes before resumes and returns: it makes room for them.
         with m.If(leave.valid & ~busy & ~self.launching.bit_select(leave.kernel, 1)):
+            self._offer_save(m, turns, leave.kernel, one_hot(leave.entry, g.context_entries))
             m.d.comb += [
-                turns.requests.eq(0), self.engine.valid.eq(1), offer.yields.eq(1),
-                *(offer[name].eq(0) for name in ("resume", "adopt", "again", "options")),
-                offer.kernel.eq(leave.kernel), offer.options.mechanism.eq(Mechanism.LIVE),
-                offer.patience.eq(UNLIMITED_PATIENCE),
-                offer.options.spared.eq(~one_hot(leave.entry, g.context_entries)),
-                yields.leave_taken.eq(self.engine.ready),
+                offer.yields.eq(1), offer.options.mechanism.eq(Mechanism.LIVE),
+                offer.patience.eq(UNLIMITED_PATIENCE), yields.leave_taken.eq(self.engine.ready),
                 transferred.eq(Mux(self.engine.ready, one_hot(leave.kernel, g.kernel_slots), 0))]
-            with m.If(self.engine.ready):
-                m.d.sync += [held.valid.eq(1), held.kernel.eq(leave.kernel), held.resume.eq(0),
-                             held.partial.eq(1)]
         with m.If(transferred.any()):
             m.d.sync += yielder.eq(transferred)
         with m.Elif(ended.valid):
             m.d.sync += yielder.eq(0)
-        m.d.comb += self.command_owner.eq(Mux(held.valid, owner & ~self.eviction_owner & ~yielder,
-                                              command_taken))
         return refusals.given_up | unsaved.given_up
 
-    def _bases(self, m: Module, turns: LeastRecent, offer: data.View, command_taken: Signal,
-               busy: Value):
+    def _offer_save(self, m: Module, turns: LeastRecent, kernel: Value, entries: Value):
+        """Offer that TBs of a kernel are saved which no command asks for, in place of a command."""
+        offer, held = self.engine.payload, self.held
+        m.d.comb += [
+            turns.requests.eq(0), self.engine.valid.eq(1), offer.kernel.eq(kernel),
+            *(offer[name].eq(0) for name in ("resume", "adopt", "again", "options")),
+            offer.options.spared.eq(~entries)]
+        with m.If(self.engine.ready):
+            m.d.sync += [held.valid.eq(1), held.kernel.eq(kernel), held.resume.eq(0),
+                         held.partial.eq(1)]
+
+    def _bases(self, m: Module, turns: LeastRecent, offer: data.View, busy: Value):
         """Offer the bases of an announcement, unless the engine is `busy`, or a TB yields."""
         g, bases, held = self.geometry, self.bases, self.held
         owner = Signal(g.kernel_slots, name="bases_saved_of")
@@ -334,23 +345,16 @@ class EngineQueue(wiring.Component):
                      self.bases_ended.entries.eq(entries),
                      self.bases_ended.failed.eq(self.ended.failed)]
         with m.If(offered):
+            self._offer_save(m, turns, kernel, bases.entries[kernel])
             m.d.comb += [
-                turns.requests.eq(0), self.engine.valid.eq(1), offer.announced.eq(1),
-                offer.hold.eq(~bases.run_on),
-                *(offer[name].eq(0) for name in ("resume", "adopt", "again", "options")),
-                offer.kernel.eq(kernel), offer.options.mechanism.eq(bases.mechanism),
-                offer.patience.eq(bases.patience), offer.options.checkpoint.eq(1),
-                offer.options.spared.eq(~bases.entries[kernel])]
+                offer.announced.eq(1), offer.hold.eq(~bases.run_on),
+                offer.options.mechanism.eq(bases.mechanism), offer.patience.eq(bases.patience),
+                offer.options.checkpoint.eq(1)]
             with m.If(self.engine.ready):
                 m.d.comb += self.base_owner.eq(one_hot(kernel, g.kernel_slots))
-                m.d.sync += [held.valid.eq(1), held.kernel.eq(kernel), held.resume.eq(0),
-                             held.partial.eq(1), owner.eq(self.base_owner),
-                             entries.eq(bases.entries[kernel])]
+                m.d.sync += [owner.eq(self.base_owner), entries.eq(bases.entries[kernel])]
         with m.If(self.ended.valid):
             m.d.sync += owner.eq(0)
-        m.d.comb += self.command_owner.eq(Mux(
-            held.valid, one_hot(held.kernel, g.kernel_slots) & ~owner & ~self.eviction_owner
-            & ~(self.yield_owner if g.watches else 0), command_taken))
 
     def _evict(self, m: Module, turns: LeastRecent, offer: data.View):
         """Offer the lowest row that is to be evicted, before anything else. Return whether one is

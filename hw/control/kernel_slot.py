@@ -107,6 +107,7 @@ class KernelSlot(wiring.Component):
         self.others_running = Signal()
         self.is_checkpoint = Signal()  # the last preempt is one
         self.resume_begins = Signal()
+        self.selects = Signal()  # a preempt in this cycle has TBs to save before its grace
         self.first_saves = Signal()  # the preempt selects, and TBs that do not drain are saved
         self.saved_first = Signal()  # its first pass has saved TBs
         self.at_once_first = Signal()  # whose warps stopped at their next instruction
@@ -199,12 +200,9 @@ class KernelSlot(wiring.Component):
         spared = Signal.like(self.spared)
         # No TB is left to be waited for, and none comes.
         over = ~((self.running & ~spared).any() | self.launching | engine.held)
-        begins = self.grace != 0
-        if self.geometry.proactive:
-            others = self.running & ~self.spared & ~self.drain
-            begins = begins & ~(self.select & others.any())
         with m.If(self.commands.preempt):
-            m.d.sync += [engine.grace_left.eq(self.grace), engine.grace_active.eq(begins),
+            m.d.sync += [engine.grace_left.eq(self.grace),
+                         engine.grace_active.eq((self.grace != 0) & ~self.selects),
                          endless.eq(self.grace == UNLIMITED_GRACE), spared.eq(self.spared)]
         with m.Elif(engine.grace_active):
             with m.If(over | self.hasten_active):
@@ -217,12 +215,11 @@ class KernelSlot(wiring.Component):
         """Have a preempt that selects save first what does not drain."""
         engine = self.engine
         others = self.running & ~self.spared & ~self.drain
+        m.d.comb += self.selects.eq(self.select & others.any())
         with m.If(self.commands.preempt):
-            m.d.sync += [self.first_saves.eq(self.select & others.any()),
-                         engine.drained.eq(Mux(self.select, self.drain, 0)), engine.again.eq(0),
+            m.d.sync += [self.first_saves.eq(self.selects),
+                         engine.drained.eq(Mux(self.selects, self.drain, 0)), engine.again.eq(0),
                          self.saved_first.eq(0), self.at_once_first.eq(0)]
-            with m.If(~others.any()):
-                m.d.sync += engine.drained.eq(0)
         with m.Elif(self.commands.as_value().any() & ~self.commands.hasten):
             m.d.sync += self.first_saves.eq(0)
 

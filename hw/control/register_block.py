@@ -1,6 +1,6 @@
 """The register block: the register map of `hw.arch.registers` as hardware."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
@@ -80,8 +80,6 @@ class RegisterBlock(wiring.Component):
 
     def __init__(self, g: Geometry):
         self.geometry = g
-        self._notified: dict[str, Signal] = {}
-        self._written: dict[str, Signal] = {}  # registers of announcements
         registers = register_map()
         shares = registers["bus_share"].fields.values()
         super().__init__({
@@ -109,16 +107,17 @@ class RegisterBlock(wiring.Component):
             m.d.comb += commands.command[field.name].eq(
                 host.write_data[field.low:field.low + field.width])
         stored: dict[str, Any] = {
-            "inspect": self.inspect, "bus_share": self.bus_share,
+            "inspect": self.inspect,
             **{name: getattr(commands, name) for name in ("patience", "grace", "spared")},
-            **({"newcomer": commands.newcomer} if self.geometry.in_place else {})}
+            **({"newcomer": commands.newcomer} if self.geometry.in_place else {}),
+            "bus_share": self.bus_share}
         if self.geometry.proactive:
-            self._announce(m, written)
+            stored |= self._announce(m, written)
+        if self.geometry.watches:
+            stored |= self._notice(m, written)
         for path, register in stored.items():
             with m.If(written(path)):
                 m.d.sync += register.eq(host.write_data & _mask(registers[path]))
-        if self.geometry.watches:
-            self._notice(m, written)
         event, cleared = self.events.pending.as_value(), self.events.clear.as_value()
         with m.If(written("event")):
             m.d.comb += cleared.eq(host.write_data & _mask(registers["event"]))
@@ -133,49 +132,37 @@ class RegisterBlock(wiring.Component):
             write.valid.eq(host.write & in_table), write.kernel.eq(select.kernel),
             write.word.eq(select.word), write.data.eq(host.write_data),
         ]
-        self._read(m, in_table)
+        self._read(m, in_table, stored)
         return m
 
-    def _announce(self, m: Module, written: Callable[[str], Value]):
-        """Pass announcements on, with the registers that go with them."""
-        announce = self.commands.announce
-        fields = register_map()["announce"].fields.values()
-        shown, held = Signal(32, name="announce"), {}
-        for name in ("cycles", "expiry"):
-            path = f"announce_{name}"
-            held[path] = Signal(32, name=path, init=register_map()[path].reset)
-            with m.If(written(path)):
-                m.d.sync += held[path].eq(self.host.write_data)
-            m.d.comb += announce[name].eq(held[path])
-        with m.If(written("announce")):
-            m.d.sync += shown.eq(self.host.write_data & _mask(register_map()["announce"]))
+    def _announce(self, m: Module, written: Callable[[str], Value]) -> dict[str, Signal]:
+        """Pass announcements on, with the registers that go with them; return those."""
+        announce, registers = self.commands.announce, register_map()
+        stored = {path: Signal(32, name=path, init=registers[path].reset)
+                  for path in ("announce", "announce_cycles", "announce_expiry")}
         m.d.comb += [announce.valid.eq(written("announce")),
+                     announce.cycles.eq(stored["announce_cycles"]),
+                     announce.expiry.eq(stored["announce_expiry"]),
                      announce.patience.eq(self.commands.patience),
                      *(announce[f.name].eq(self.host.write_data[f.low:f.low + f.width])
-                       for f in fields)]
-        self._written = {"announce": shown, **held}
+                       for f in registers["announce"].fields.values())]
+        return stored
 
-    def _notice(self, m: Module, written: Callable[[str], Value]):
-        """Tell which segments the host has written."""
+    def _notice(self, m: Module, written: Callable[[str], Value]) -> dict[str, Signal]:
+        """Tell which segments the host has written; return the registers that say so."""
         begin, end = (Signal(32, name=name) for name in ("notify_begin", "notify_end"))
-        self._notified = {"notify_begin": begin, "notify_end": end}
-        for path, value in self._notified.items():
-            with m.If(written(path)):
-                m.d.sync += value.eq(self.host.write_data)
         low = exact_log2(SEGMENT_BYTES)
         m.d.sync += self.notice.valid.eq(written("notify_end")
                                            & (self.host.write_data != 0))
         m.d.comb += [self.notice.first.eq(begin[low:]),
                      self.notice.last.eq((end - 1)[low:low + SEGMENT_BITS])]
+        return {"notify_begin": begin, "notify_end": end}
 
-    def _read(self, m: Module, in_table: Value):
+    def _read(self, m: Module, in_table: Value, stored: Mapping[str, Any]):
         """Register what this block serves;
         what it does not serve in the slots comes from the table."""
         served = {path: self.values[path] for path in value_layout(self.geometry).members}
-        served |= {"event": self.events.pending, "inspect": self.inspect,
-                   **{name: getattr(self.commands, name)
-                      for name in ("patience", "grace", "spared", "newcomer")},
-                   "bus_share": self.bus_share} | self._notified | self._written
+        served |= {"event": self.events.pending, **stored}
         own = Signal(32)
         from_table = Signal()
         with m.Switch(self.host.address[2:]):

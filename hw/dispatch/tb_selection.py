@@ -22,10 +22,11 @@ from ..arch.proactive import (
 from ..interfaces.payloads import below, tb_event
 from ..interfaces.port import Port
 from ..interfaces.preemption import resident_tb
-from ..lib.bits import lowest_number, popcount
+from ..lib.bits import lowest_number, popcount, spread
 from ..lib.divider import Divider
 from .footprint import footprint
 from .tb_profile import kernel_profile, tb_age
+from .tb_table import entries_of
 
 __all__ = ["SelectionPort", "TbSelection", "selection_counts"]
 
@@ -156,13 +157,12 @@ class TbSelection(wiring.Component):
                 m.d.sync += [vectors["successor"][t].eq(victim), vectors["based"][t].eq(0),
                              vectors["checkpoint"][t].eq(0), vectors["drain"][t].eq(0)]
         for k in range(g.kernel_slots):
-            for name, out in (("checkpoint", port.checkpoint), ("drain", port.drain)):
-                named = of_kernel[k] & vectors[name]
-                if name == "checkpoint":  # shown once all TBs are decided upon: one base for all
-                    named &= Mux(port.victims[k] & ~(choosing & (kernel == k)), ~0, 0)
-                m.d.comb += out[k].eq(Cat(
-                    Cat(named[t] & (row.entry == entry) for t, row in enumerate(rows)).any()
-                    for entry in range(g.context_entries)))
+            # Bases are asked for once all TBs are decided upon: one command saves them all.
+            shown = spread(port.victims[k] & ~(choosing & (kernel == k)), g.tb_slots)
+            drain = of_kernel[k] & vectors["drain"]
+            checkpoint = of_kernel[k] & vectors["checkpoint"] & shown
+            m.d.comb += [port.drain[k].eq(entries_of(g, rows, [*drain])),
+                         port.checkpoint[k].eq(entries_of(g, rows, [*checkpoint]))]
         self._count(m, of_kernel, vectors, saved)
         return m
 
@@ -236,8 +236,8 @@ class TbSelection(wiring.Component):
                saved: Value):
         """Count cases at the arrival, one in each cycle after it, and bases."""
         g, port, counts = self.geometry, self.port, self.counts
-        left, based, successor = (Signal(g.tb_slots, name=f"arrived_{name}")
-                                  for name in ("drain", "based", "successor"))
+        names = ("drain", "based", "successor")
+        drain, based, successor = (Signal(g.tb_slots, name=f"arrived_{name}") for name in names)
         members = Signal(g.tb_slots)
         pending = Signal(range(len(Case) + 1))  # cases still to be counted
         arrived = Signal(g.tb_slots)
@@ -245,8 +245,9 @@ class TbSelection(wiring.Component):
             with m.If(port.arrived[k]):
                 m.d.comb += arrived.eq(tbs)
         with m.If(port.arrived.any()):
-            m.d.sync += [members.eq(arrived), left.eq(vectors["drain"]), based.eq(vectors["based"]),
-                         successor.eq(vectors["successor"]), pending.eq(len(Case))]
+            m.d.sync += [members.eq(arrived), drain.eq(vectors["drain"]),
+                         based.eq(vectors["based"]), successor.eq(vectors["successor"]),
+                         pending.eq(len(Case))]
         with m.Elif(pending != 0):
             m.d.sync += pending.eq(pending - 1)
         number = Signal(range(g.tb_slots + 1))
@@ -255,7 +256,7 @@ class TbSelection(wiring.Component):
         for case in Case:
             with m.If(pending == case):
                 m.d.comb += which.eq(members & Cat(
-                    Cat((successor[t] == s) & (based[t] == b) & (left[t] == d)
+                    Cat((successor[t] == s) & (based[t] == b) & (drain[t] == d)
                         for (s, b, d), each in CASES.items() if each is case).any()
                     for t in range(g.tb_slots)))
                 name = f"case_{case.name.lower()}"

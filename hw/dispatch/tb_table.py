@@ -1,5 +1,8 @@
 """The TB table: the resident TBs."""
 
+import functools
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -13,7 +16,7 @@ from ..interfaces.port import Port
 from ..interfaces.preemption import resident_tb
 from ..lib.bits import one_hot, select, spread
 
-__all__ = ["RoomPort", "TbTable", "new_tb"]
+__all__ = ["RoomPort", "TbTable", "entries_of", "new_tb"]
 
 
 def new_tb(g: Geometry) -> data.StructLayout:
@@ -21,6 +24,13 @@ def new_tb(g: Geometry) -> data.StructLayout:
     its row, the number of its warps and its bytes of shared memory."""
     return data.StructLayout({"valid": 1, "tb": below(g.tb_slots), "row": resident_tb(g),
                               "warps": range(g.max_block_warps + 1), "shared_bytes": 20})
+
+
+def entries_of(g: Geometry, rows: Sequence[data.View], chosen: Sequence[Value]) -> Value:
+    """Return the vector of the entries of some TBs of a kernel: those of `rows` that are chosen."""
+    return functools.reduce(operator.or_, (
+        one_hot(row.entry, g.context_entries) & spread(each, g.context_entries)
+        for row, each in zip(rows, chosen, strict=True)))
 
 
 class RoomPort(wiring.Signature):
@@ -112,12 +122,9 @@ class TbTable(wiring.Component):
             warps = warps | Mux(row.valid, row.warps, 0)
             present = present | row.valid << row.kernel
         for k in range(g.kernel_slots):
-            running = Const(0)
-            for row in (self.resident[t] for t in range(g.tb_slots)):
-                runs = row.started & row.valid & (row.kernel == k)
-                running = running | (one_hot(row.entry, g.context_entries)
-                                     & spread(runs, g.context_entries))
-            m.d.comb += self.running[k].eq(running)
+            rows = [self.resident[t] for t in range(g.tb_slots)]
+            m.d.comb += self.running[k].eq(entries_of(
+                g, rows, [row.started & row.valid & (row.kernel == k) for row in rows]))
         added = Mux(insert.valid, insert.warps, 0)
         m.d.comb += [room.warps_taken.eq(warps), self.present.eq(present)]
         m.d.sync += [

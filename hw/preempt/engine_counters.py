@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -61,9 +61,11 @@ class EngineCounters(wiring.Component):
         command, save, restore = self.command, self.save, self.restore
         accepted = command.accepted
         m.submodules.counts = counts = PreemptCounters(self.geometry)
+        preempts = command.clear & ~command.resume & ~accepted.adopt & ~accepted.evict
+        # The second pass of a preempt that selects counts on.
+        again = accepted.again if self.geometry.proactive else Const(0)
         m.d.comb += [
-            counts.begin_save.eq(
-                command.clear & ~command.resume & ~accepted.adopt & ~accepted.evict),
+            counts.begin_save.eq(preempts & ~again), counts.goes_on.eq(preempts & again),
             counts.begin_restore.eq(command.clear & command.resume & ~accepted.again),
             counts.grace_used.eq(accepted.grace_used),
             counts.saving.eq(command.saving), counts.evicting.eq(command.evicting),
@@ -75,17 +77,10 @@ class EngineCounters(wiring.Component):
             counts.read_valid.eq(restore.read_valid), counts.read_words.eq(restore.read_words),
             self.counters.eq(counts.counters),
         ]
-        apart = Value.cast(0)
-        if self.geometry.watches:
-            apart = apart | accepted.yields
-        if self.geometry.proactive:
-            apart = apart | accepted.announced
-            # The second pass of a preempt that selects counts on.
-            with m.If(accepted.again):
-                m.d.comb += [counts.begin_save.eq(0), counts.goes_on.eq(
-                    command.clear & ~command.resume & ~accepted.adopt & ~accepted.evict)]
-        if self.geometry.watches or self.geometry.proactive:
-            with m.If(apart):
+        apart = [*([accepted.yields] if self.geometry.watches else []),
+                 *([accepted.announced] if self.geometry.proactive else [])]
+        if apart:
+            with m.If(Cat(apart).any()):
                 m.d.comb += [getattr(counts, name).eq(0) for name in (
                     "begin_save", "saving", "begin_restore", "claim_dropped", "draining",
                     "tb_started", "read_valid")]

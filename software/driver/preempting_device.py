@@ -182,7 +182,6 @@ class PreemptingDevice(AddressSpace):
         expiry : int or str
             Cycles after which the announcement is forgotten, or ``"unlimited"``. It also ends for a launch with its
             preempt, or its end.
-
         run_on : bool
             Let each thread block run on as soon as its base is saved. Otherwise all wait for the last base, so that a
             launch that arrives meanwhile finds nothing to add (PEP III-D 1).

@@ -12,10 +12,8 @@ from .table import Table, read_toml
 
 __all__ = ["load_geometry"]
 
-_FIELDS = tuple(field.name for field in dataclasses.fields(Geometry) if field.name != "name")
-_KINDS = (dict.fromkeys(_FIELDS, int) | dict.fromkeys(("bytes_per_cycle", "clock_mhz"), float)
-          | dict.fromkeys(("tb_compressor", "grace", "restart", "profile", "checkpoints", "proactive", "in_place",
-                            "traps"), bool))
+_TYPES: dict[str, type] = {"int": int, "float": float, "float | None": float, "bool": bool}
+_KINDS = {field.name: _TYPES[str(field.type)] for field in dataclasses.fields(Geometry) if field.name != "name"}
 """Type of each key."""
 
 
@@ -41,7 +39,7 @@ def load_geometry(path: str | Path) -> Geometry:
     """
     path = Path(path)
     top = read_toml(path)
-    top.only(("base", "name", *_FIELDS))
+    top.only(("base", "name", *_KINDS))
     base = PRESETS[top.choice("base", PRESETS, top.need("base", str))]
     changes: dict[str, Any] = {key: top.need(key, kind) for key, kind in _KINDS.items() if key in top.data}
     if changes.get("clock_mhz") == 0:
@@ -51,4 +49,4 @@ def load_geometry(path: str | Path) -> Geometry:
         return base.replace(name=name, **changes)
     except ValueError as error:
         wrong = str(error).removeprefix(f"geometry {name!r}: ")
-        raise top.error(wrong, next((key for key in _FIELDS if wrong.startswith(f"{key} ")), "")) from None
+        raise top.error(wrong, next((key for key in _KINDS if wrong.startswith(f"{key} ")), "")) from None

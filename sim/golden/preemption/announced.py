@@ -15,7 +15,7 @@ from caesura.hw.arch.proactive import (
     cycles_left,
     switch_cycles,
 )
-from caesura.hw.arch.registers import UNLIMITED_PATIENCE
+from caesura.hw.arch.registers import UNLIMITED_EXPIRY
 from caesura.hw.arch.tb_footprint import tb_footprint
 from caesura.hw.arch.way import Way
 
@@ -67,7 +67,7 @@ class Announced:
         self.victims = {kernel.index for kernel in machine.kernels
                         if known and victims >> kernel.index & 1 and kernel.state is KernelState.RUNNING}
         self._arrival = machine.cycle + cycles
-        self._end = machine.cycle + expiry if expiry != UNLIMITED_PATIENCE else -1
+        self._end = machine.cycle + expiry if expiry != UNLIMITED_EXPIRY else -1
         if known:
             self._mechanism = Mechanism(mechanism)
         self._based, self._first = set(), {_name(tb) for tb in machine.resident()}
@@ -123,8 +123,9 @@ class Announced:
 
     def _save(self, kernel: Kernel, tbs: list[ThreadBlock]) -> None:
         """Save bases. Counters of preempts do not count them."""
-        before, machine = dict(self.saver.counters), self.machine
-        self.saver.counters.update(dict.fromkeys(COUNTED, 0))
+        machine, counters = self.machine, self.saver.counters
+        uncounted: dict[str, int] = dict.fromkeys(COUNTED, 0)
+        self.saver.counters = uncounted
         self.saver.begin_generation()
         asked = Preempt(kernel, Way(self._mechanism, checkpoint=True), None, machine.cycle, None, 0, None)
         for tb in tbs:
@@ -137,8 +138,7 @@ class Announced:
                 warp.parked = warp.between = False
             self._based.add(_name(tb))
         self.counts["bases"] += len(tbs)
-        self.saver.counters.clear()
-        self.saver.counters.update(before)
+        self.saver.counters = counters
 
 
 def _name(tb: ThreadBlock) -> tuple[int, int]:

@@ -99,17 +99,14 @@ class Preemption:
         drained = self.announced.drains(kernel) & ~spared if way.select else 0
         self.announced.arrive(kernel)
         kernel.state, kernel.error, kernel.others = KernelState.PREEMPTING, CommandError.NONE, False
-        began = self.machine.cycle
-        deadline = None if way.grace == UNLIMITED else began + way.grace_cycles - 1
-        preempt = Preempt(kernel, way, random, began, deadline, spared, newcomer)
+        preempt = Preempt(kernel, way, random, self.machine.cycle, None, spared, newcomer)
         others = any(not (spared | drained) >> tb.entry & 1 for tb in self.machine.resident(kernel))
         if way.select and others:  # those are saved first
             preempt.drained, preempt.selects = drained, True
             self._preempts.append(preempt)
             self._next()
         elif way.grace_cycles:
-            self._graceful.append(preempt)
-            self.machine.attention = True
+            self._give_grace(preempt)
         else:
             self._preempts.append(preempt)
             self._next()
@@ -296,14 +293,19 @@ class Preemption:
         tell(self.machine, kernel, CommandError.NONE, "preempted")
         self._next()
 
+    def _give_grace(self, preempt: Preempt) -> None:
+        """Have a preempt wait from now on for TBs that end by themselves."""
+        preempt.began = self.machine.cycle
+        if preempt.way.grace != UNLIMITED:
+            preempt.deadline = preempt.began + preempt.way.grace_cycles - 1
+        self._graceful.append(preempt)
+        self.machine.attention = True
+
     def _wait_for_drained(self, asked: Preempt) -> None:
         """Give the grace to the TBs that drain, now that the others of a preempt that selects are saved."""
         asked.selects, asked.drained, asked.again, asked.kernel.stopping = False, 0, True, 0
         self._asked = self._deadline = None
-        asked.began = self.machine.cycle
-        asked.deadline = None if asked.way.grace == UNLIMITED else asked.began + asked.way.grace_cycles - 1
-        self._graceful.append(asked)
-        self.machine.attention = True
+        self._give_grace(asked)
         self._next()
 
     def finds_room(self, kernel: Kernel) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.image.context import ENTRY_BYTES, record_address
+from caesura.hw.arch.proactive import UNKNOWN
 
 from ..machine.errors import NoSlot
 from ..machine.host_interface import HostInterface
@@ -14,6 +15,7 @@ from ..machine.lock import FairLock, whole
 from ..memory.memory import DeviceMemory
 from .events import Events
 from .launch import Launch
+from .profile import profile
 
 __all__ = ["KernelSlots"]
 
@@ -97,13 +99,9 @@ class KernelSlots:
 
     def _remember(self, launch: Launch) -> None:
         """Note how long the TBs of a launch took, for the next of its kernel."""
-        sums = [0, 0]
-        for sm in range(self.host.geometry.sms):
-            with self.host.of_sm(sm):
-                for i, name in enumerate(("tbs", "cycles")):
-                    sums[i] += self.host.read(f"kernel[{launch.slot}].profile_{name}")
-        if sums[0]:
-            launch.kernel.tb_cycles[launch.block] = min(sums[1] / sums[0], (1 << 32) - 2)
+        tbs, cycles = profile(self.host, launch.slot, "tbs", "cycles")
+        if tbs:
+            launch.kernel.tb_cycles[launch.block] = min(cycles / tbs, UNKNOWN - 1)
 
     @whole
     def of(self, device: DeviceMemory) -> list[Launch]:

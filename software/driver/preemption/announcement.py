@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from caesura.hw.arch.commands import KernelState
 from caesura.hw.arch.image.context import Capability
-from caesura.hw.arch.proactive import Case
-from caesura.hw.arch.waiting import waiting_cycles
+from caesura.hw.arch.proactive import UNKNOWN, Case
+from caesura.hw.arch.waiting import WANTED, waiting_cycles
 from caesura.hw.arch.way import Way
 
 from ..launch.arguments import whole_number
@@ -21,7 +21,7 @@ from .preempt_options import check_machine
 
 __all__ = ["AnnouncementCounts", "Announcer"]
 
-MOST_CYCLES = (1 << 32) - 2
+MOST_CYCLES = UNKNOWN - 1
 """Cycles that a prediction can have."""
 
 
@@ -68,7 +68,7 @@ class Announcer:
         if predicted > MOST_CYCLES:
             raise DriverError(f"cycles must be at most {MOST_CYCLES}, not {cycles}; predict a nearer arrival")
         if (lasts := waiting_cycles(expiry)) is None:
-            raise DriverError(f"expiry {expiry!r}: give a number of cycles from 0, or 'unlimited'")
+            raise DriverError(f"expiry {expiry!r}: {WANTED}")
         self._check()
         check_machine(self._host.geometry, way)
         if not victims:

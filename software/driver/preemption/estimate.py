@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..launch.inspection import Inspection, TbAge
 from ..launch.launch import Launch
+from ..launch.profile import profile
 from ..machine.errors import DriverError
 from ..machine.host_interface import HostInterface
 
@@ -100,8 +101,7 @@ class Estimator:
         if not g.profile:
             raise DriverError(f"this machine ({g.name}) does not count what thread blocks take: its geometry says "
                               "profile = false; take one without that line")
-        tbs, cycles, instructions = (sum(counts) for counts in zip(*(
-            self._profile(sm, launch.slot) for sm in range(g.sms)), strict=True))
+        tbs, cycles, instructions = profile(self._host, launch.slot, "tbs", "cycles", "instructions")
         known = launch.kernel.tb_instructions
         if tbs:
             known[launch.block] = instructions / tbs
@@ -112,12 +112,6 @@ class Estimator:
         bus = len(ages) * launch.occupied_tb_bytes / g.bytes_per_cycle
         left = tuple(_left(tb, age, now - age.at & 0xFFFF_FFFF, time, usual) for tb, age in ages.items())
         return Estimate(left, time, usual, int(bus) + g.memory_latency if ages else 0)
-
-
-    def _profile(self, sm: int, slot: int) -> list[int]:
-        """Return the counts of an SM for the TBs that have ended."""
-        with self._host.of_sm(sm):
-            return [self._host.read(f"kernel[{slot}].profile_{name}") for name in ("tbs", "cycles", "instructions")]
 
 
 def _left(launch_id: int, age: TbAge, since: int, time: float | None, instructions: float | None) -> TbEstimate:

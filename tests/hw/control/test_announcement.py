@@ -5,7 +5,8 @@ import random
 import pytest
 
 from caesura.hw.arch.geometry import preset
-from caesura.hw.control.announcement import NO_EXPIRY, Announcement
+from caesura.hw.arch.registers import UNLIMITED_EXPIRY
+from caesura.hw.control.announcement import Announcement
 from support.hw.simulation import component
 from support.hw.stream_bench import simulate
 
@@ -29,7 +30,7 @@ class Model:
             self.due, self.left = write["cycles"], write["expiry"]
             return
         self.victims = self.victims & ~forget if self.left else 0
-        self.left -= 0 < self.left < NO_EXPIRY
+        self.left -= 0 < self.left < UNLIMITED_EXPIRY
 
 
 def number(rng):
@@ -46,7 +47,7 @@ def test_it_does_what_a_plain_model_does(seed):
             write, running, forget = None, rng.getrandbits(4) | rng.getrandbits(4), 0
             if rng.random() < 0.05:
                 write = {"victims": rng.getrandbits(8), "mechanism": rng.randrange(16), "cycles": number(rng),
-                         "expiry": rng.choice((0, 1, number(rng), NO_EXPIRY)), "patience": rng.getrandbits(32),
+                         "expiry": rng.choice((0, 1, number(rng), UNLIMITED_EXPIRY)), "patience": rng.getrandbits(32),
                          "run_on": rng.getrandbits(1)}
             if rng.random() < 0.1:
                 forget = rng.getrandbits(4)
@@ -60,7 +61,7 @@ def test_it_does_what_a_plain_model_does(seed):
             if write is not None:
                 for name in ("mechanism", "patience", "run_on"):
                     assert ctx.get(getattr(dut, name)) == write[name]
-            seen.add((bool(model.victims), model.due == 0, 0 < model.left < NO_EXPIRY))
+            seen.add((bool(model.victims), model.due == 0, 0 < model.left < UNLIMITED_EXPIRY))
 
     simulate(dut, bench)
     assert len(seen) >= 6

@@ -8,6 +8,7 @@ from caesura.hw.arch.commands import Command, KernelState
 from caesura.hw.arch.faults import CommandError
 from caesura.hw.arch.geometry import PC_NONE, preset
 from support.hw.control_bench import MAP, ControlBench, Kernel
+from support.hw.stream_bench import put_all
 from support.selection import quick
 
 G = preset("tiny").replace(warps=8, tb_slots=3, kernel_slots=3)
@@ -47,27 +48,16 @@ async def restore(bench, ctx, k, saved):
         warps = -(-kernel.threads // G.warp_size)
         slots = place.slots[:warps]
         assert sum(1 << s for s in slots) == row.warps
-        await transfer(ctx, engine.launch.warp_init, [
+        await put_all(engine.launch.warp_init, [
             {"warp": s, "tb": place.tb, "kernel": k, "block_warp": i, "base": place.base + i * kernel.registers,
              "registers": kernel.registers, "launched": mask, "live": mask}
-            for i, s in enumerate(slots) if (mask := (1 << min(8, kernel.threads - 8 * i)) - 1)])
-        await transfer(ctx, engine.launch.stack_push, [
+            for i, s in enumerate(slots) if (mask := (1 << min(8, kernel.threads - 8 * i)) - 1)])(ctx)
+        await put_all(engine.launch.stack_push, [
             {"warp": s, "pc": 0, "mask": (1 << min(8, kernel.threads - 8 * i)) - 1, "reconv": PC_NONE}
-            for i, s in enumerate(slots)])
+            for i, s in enumerate(slots)])(ctx)
         ctx.set(engine.launch.start, {"valid": 1, "tb": place.tb})
         await ctx.tick()
         ctx.set(engine.launch.start.valid, 0)
-
-
-async def transfer(ctx, port, payloads):
-    for payload in payloads:
-        ctx.set(port.payload, payload)
-        ctx.set(port.valid, 1)
-        while True:
-            _, _, ready = await ctx.tick().sample(port.ready)
-            if ready:
-                break
-    ctx.set(port.valid, 0)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -9,7 +9,7 @@ from caesura.hw.dispatch.completion import Completion
 from caesura.hw.dispatch.tb_table import TbTable
 from caesura.hw.dispatch.warp_slots import WarpSlots
 from caesura.hw.lib.stream_priority import StreamPriority
-from support.hw.stream_bench import simulate
+from support.hw.stream_bench import put_all, simulate
 from support.hw.stream_bench import value as numbers
 
 G = preset("tiny").replace(warps=6, tb_slots=3, kernel_slots=3)
@@ -44,20 +44,6 @@ def test_priority_merges_two_streams_without_loss_or_change_of_an_offer():
     sent = {"first": list(range(0, 100)), "second": list(range(100, 200))}
     received = []
 
-    def source(port, values, pause):
-        async def bench(ctx):
-            for value in values:
-                while rng.random() < pause:
-                    await ctx.tick()
-                ctx.set(port.payload, value)
-                ctx.set(port.valid, 1)
-                while True:
-                    _, _, ready = await ctx.tick().sample(port.ready)
-                    if ready:
-                        break
-                ctx.set(port.valid, 0)
-        return bench
-
     async def sink(ctx):
         offered = None
         for _ in range(3000):
@@ -70,7 +56,7 @@ def test_priority_merges_two_streams_without_loss_or_change_of_an_offer():
             if len(received) == 200:
                 break
 
-    simulate(dut, source(dut.first, sent["first"], 0.6), source(dut.second, sent["second"], 0.3), sink)
+    simulate(dut, put_all(dut.first, sent["first"], rng, 0.6), put_all(dut.second, sent["second"], rng, 0.3), sink)
     assert [v for v in received if v < 100] == sent["first"]
     assert [v for v in received if v >= 100] == sent["second"]
 

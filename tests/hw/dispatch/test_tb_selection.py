@@ -29,7 +29,7 @@ SETTLES = 40 * G.kernel_slots + 3 * G.kernel_slots * (2 * G.tb_slots + 1)
 
 
 class Machine:
-    """What the ports say, and what the block should make of it."""
+    """The inputs of the block, and its right choices."""
 
     def __init__(self, rng):
         self.rng = rng
@@ -145,7 +145,7 @@ def test_it_decides_as_the_tables_say(seed, rounds):
             await ctx.tick().repeat(SETTLES)
             expected = machine.vectors()
             for name, by_kernel in expected.items():
-                # What is being decided upon is not shown: look until it is.
+                # A kernel shows no bases while it is decided upon: look for a whole round.
                 shown = [0] * G.kernel_slots
                 for _ in range(G.kernel_slots * (2 * G.tb_slots + 1)):
                     shown = [a | ctx.get(getattr(dut.port, name)[k]) for k, a in enumerate(shown)]

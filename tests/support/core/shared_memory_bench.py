@@ -112,6 +112,15 @@ class Bench:
         self.expect(access)
         await drive(ctx, self.unit, self.g, access)
 
+    async def send_all(self, ctx, rng, accesses):
+        """Send accesses; after every twelfth wait until all are done, then clear lines."""
+        for number, access in enumerate(accesses):
+            await self.send(ctx, access)
+            if number % 12 == 11:
+                await self.settle(ctx)
+                first = rng.randrange(8)
+                await self.clear(ctx, first, rng.randrange(9 - first))
+
     async def settle(self, ctx):
         """Wait until everything sent is done, then compare lines."""
         while self.outstanding:

@@ -31,14 +31,8 @@ def test_atomics_among_loads_and_stores_match_the_model(name):
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)
     bench = Bench(g, busy=lambda: slow.random() < 0.3 and bench.cycle % 2000 < 1000)
 
-    async def script(ctx):
-        for number, access in enumerate(atomics(rng, g, max(25, 480 // g.warp_size), odd=0.1, beyond=60)):
-            await bench.send(ctx, access)
-            if number % 12 == 11:
-                await bench.settle(ctx)
-                first = rng.randrange(8)
-                await bench.clear(ctx, first, rng.randrange(9 - first))
-    bench.run(script)
+    sent = atomics(rng, g, max(25, 480 // g.warp_size), odd=0.1, beyond=60)
+    bench.run(lambda ctx: bench.send_all(ctx, rng, sent))
     assert {kind for kind, *_ in bench.faults} == {Fault.MISALIGNED, Fault.SHARED_BOUND}
     assert len(bench.trace_cycles) > 80
 

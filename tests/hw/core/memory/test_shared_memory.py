@@ -18,14 +18,8 @@ def test_random_accesses_clears_and_faults_match_the_model(name):
     g, rng, slow = GEOMETRIES[name], random.Random(name), random.Random(3)
     bench = Bench(g, busy=lambda: slow.random() < 0.3)
 
-    async def script(ctx):
-        for number, access in enumerate(accesses(rng, g, max(25, 480 // g.warp_size), odd=0.1, beyond=8)):
-            await bench.send(ctx, access)
-            if number % 12 == 11:
-                await bench.settle(ctx)
-                first = rng.randrange(8)
-                await bench.clear(ctx, first, rng.randrange(9 - first))
-    bench.run(script)
+    sent = accesses(rng, g, max(25, 480 // g.warp_size), odd=0.1, beyond=8)
+    bench.run(lambda ctx: bench.send_all(ctx, rng, sent))
     assert {kind for kind, *_ in bench.faults} == {Fault.MISALIGNED, Fault.SHARED_BOUND}
 
 
